@@ -1,0 +1,5 @@
+//! `tepa` runs a task written down in a file through Plan → Execute → Evaluate and settles on a verdict.
+//!
+//! The crate is a house of floors; a module names only modules below its own floor (`ARCHITECTURE.md`).
+
+pub mod text;
