@@ -3,4 +3,5 @@
 //! The crate is a house of floors; a module names only modules below its own floor (`ARCHITECTURE.md`).
 
 pub mod secret;
+pub mod source;
 pub mod text;

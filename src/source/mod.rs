@@ -1,0 +1,25 @@
+//! Files that people write: text with positions, one tree for YAML and JSON, every fault with its place.
+//!
+//! The way of a file: [`SourceFile::read`], then [`Document::parse`] (syntax, stops at the first fault), then
+//! [`decode`] (shape, collects every fault), then the caller's own rules, which add to the same [`Diagnostics`].
+//! It refuses to guess: what a file seems to say and what it means must be the same.
+
+mod diagnostic;
+mod document;
+mod file;
+mod json;
+mod node;
+mod schema;
+mod snippet;
+mod span;
+mod violation;
+mod wording;
+mod yaml;
+
+pub use diagnostic::{Diagnostic, Diagnostics, MOST_SHOWN, Row, Severity};
+pub use document::Document;
+pub use file::{Format, MAX_SOURCE_BYTES, SourceError, SourceFile};
+pub use schema::{decode, schema_of};
+pub use span::{Position, Span};
+pub use violation::UnknownKeys;
+pub use yaml::{parse_yaml_value, to_yaml};

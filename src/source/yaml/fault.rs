@@ -1,0 +1,114 @@
+//! What the YAML parser refuses, in words that say what to do.
+
+use serde_yaml::budget::BudgetBreach;
+use serde_yaml::{Error, MessageFormatter, UserMessageFormatter};
+
+use super::{MAX_DEPTH, known_span};
+use crate::source::diagnostic::Diagnostic;
+use crate::source::file::SourceFile;
+use crate::source::span::{Position, Span};
+
+/// Returns a refusal of the parser as a diagnostic.
+pub(super) fn in_words(file: &SourceFile, error: &Error, max_nodes: usize) -> Diagnostic {
+    let span = error.location().map(|location| {
+        known_span(location).unwrap_or_else(|| {
+            // Syntax errors carry line and column only.
+            let line = usize::try_from(location.line()).unwrap_or(usize::MAX);
+            let column = usize::try_from(location.column()).unwrap_or(usize::MAX);
+            let start = file.offset(Position { line, column });
+            Span { start, end: start + file.text()[start..].chars().next().map_or(0, char::len_utf8) }
+        })
+    });
+    let error = match error {
+        Error::AliasError { error, .. } => error,
+        other => other,
+    };
+    let too_complex = || {
+        let message = format!("the file holds more than {max_nodes} values once its aliases are resolved");
+        Diagnostic::error("too-complex", message)
+    };
+    let fault = match error {
+        Error::DuplicateMappingKey { key, .. } => {
+            let key = key.as_deref().map_or_else(|| "a key".to_owned(), |key| format!("the key `{key}`"));
+            Diagnostic::error("duplicate-key", format!("{key} is given twice in one map"))
+                .label("already given above")
+        }
+        Error::MultipleDocuments { .. } | Error::Budget { breach: BudgetBreach::Documents { .. }, .. } => {
+            Diagnostic::error("documents", "the file holds more than one document")
+                .label("a second one begins here")
+                .hint("keep one and remove this line")
+        }
+        Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => too_deep(),
+        Error::Budget { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. } => too_complex(),
+        Error::UnknownAnchor { .. } => Diagnostic::error("alias", "there is no anchor for this alias")
+            .hint("put text that begins with `*` in quotes"),
+        Error::RecursiveReferencesRequireWeakTypes { .. } => {
+            Diagnostic::error("alias", "this alias stands inside its own anchor")
+        }
+        Error::UnsupportedTag { tag, .. } => Diagnostic::error("tag", format!("unknown tag `{tag}`"))
+            .hint("put text that begins with `!` in quotes"),
+        Error::NonFiniteFloat { value, .. } => {
+            Diagnostic::error("number", format!("`{value}` is not a finite number"))
+        }
+        Error::NullIntoString { .. } | Error::Unexpected { expected: "string scalar", .. } => {
+            Diagnostic::error("key", "a key must be text")
+        }
+        other => syntax(&UserMessageFormatter.format_message(other)),
+    };
+    fault.at(span)
+}
+
+/// Returns a syntax error in plainer words than the parser's where it is a slip that people make often.
+fn syntax(message: &str) -> Diagnostic {
+    const PLAINER: [(&str, &str, &str); 6] = [
+        ("tabs disallowed", "a tab cannot indent YAML", "indent with spaces"),
+        (
+            "mapping values are not allowed",
+            "a `:` is not allowed here",
+            "put a value that contains `: ` in quotes, or check the indentation",
+        ),
+        ("unclosed quote", "this quote is never closed", "put the same quote at the end of the text"),
+        (
+            "invalid indentation in multiline quoted scalar",
+            "text in quotes goes on here with too little indentation",
+            "close the quote above, or indent this line",
+        ),
+        (
+            "while parsing a block collection, did not find expected '-'",
+            "another `- ` item of the list above is expected here",
+            "check the indentation",
+        ),
+        (
+            "while parsing a block mapping, did not find expected key",
+            "another key of the map above is expected here",
+            "check the indentation",
+        ),
+    ];
+    let fault = |message: &str| Diagnostic::error("syntax", message);
+    if let Some((_, plainer, hint)) = PLAINER.iter().find(|(start, ..)| message.starts_with(start)) {
+        return fault(plainer).hint(*hint);
+    }
+    if message.starts_with("recursion limit") {
+        return too_deep();
+    }
+    let after = |start: &str| message.strip_prefix(start).and_then(|rest| rest.chars().next());
+    if let Some(bracket) = after("unclosed bracket '") {
+        return fault(&format!("this `{bracket}` is never closed"));
+    }
+    match after("unexpected character: `") {
+        Some(character) if character.is_control() => {
+            fault(&format!("the control character U+{:04X} is not allowed", u32::from(character)))
+        }
+        Some(character) => {
+            fault(&format!("a value cannot begin with {character:?}")).hint("put it in quotes")
+        }
+        None => fault(message),
+    }
+}
+
+fn too_deep() -> Diagnostic {
+    Diagnostic::error("too-deep", format!("lists and maps are nested more than {MAX_DEPTH} deep"))
+}
