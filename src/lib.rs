@@ -5,3 +5,8 @@
 pub mod secret;
 pub mod source;
 pub mod text;
+
+pub mod error;
+pub mod outcome;
+pub mod plan;
+pub mod prompt;

@@ -1,0 +1,460 @@
+//! Owns what a run produces: step results, evaluations, checks, usage, and the settlement that everything shown at the end derives from.
+//!
+//! A settlement that passes is built in one place, from an evaluation whose verdict is pass; nothing else can make one.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// How a step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StepStatus {
+    /// The step completed and produced output.
+    Success,
+    /// A tool, the model or a dependency failed.
+    Failure,
+}
+
+/// The seeds' `ExecutionResult`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepResult {
+    /// The step's id in its plan.
+    pub step_id: String,
+    /// How it ended.
+    pub status: StepStatus,
+    /// What the tools returned (one value, or a list for several tools), the text of a reasoning step, or null on failure.
+    pub output: Value,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Tokens of the model calls of this step.
+    pub tokens_used: u64,
+    /// Wall clock, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// What the judge says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The goal is achieved.
+    Pass,
+    /// Something is missing or wrong.
+    Fail,
+}
+
+/// The seeds' `EvaluationResult`, with who overruled the judge.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Evaluation {
+    /// The verdict that stands.
+    pub verdict: Verdict,
+    /// From 0 to 1.
+    pub confidence: f64,
+    /// On fail: what the planner is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
+    /// On pass: what was accomplished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Tokens of the evaluator's calls.
+    #[serde(default)]
+    pub tokens_used: u64,
+    /// Who changed the verdict of the judge, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overruled: Vec<Overruling>,
+}
+
+/// One change of a verdict after the judge spoke.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Overruling {
+    /// `checks`, or `hook` with the name of the point.
+    pub by: String,
+    /// The verdict before.
+    pub from: Verdict,
+    /// The verdict after.
+    pub to: Verdict,
+    /// Why.
+    pub reason: String,
+}
+
+/// The outcome of one deterministic check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckResult {
+    /// The check's name in the prompt, such as `exists`.
+    pub check: String,
+    /// The path it looked at, as the prompt names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Whether it holds.
+    pub passed: bool,
+    /// What should be.
+    pub expected: String,
+    /// What is.
+    pub actual: String,
+}
+
+/// What kind of artifact a path holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ArtifactKind {
+    /// Any other file.
+    File,
+    /// Machine-readable data (CSV, JSON, YAML …).
+    Data,
+    /// Prose for people (Markdown, text, HTML …).
+    Report,
+}
+
+impl ArtifactKind {
+    /// Returns the kind that the ending of `path` suggests.
+    pub fn of(path: &str) -> Self {
+        let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
+        match ending.to_ascii_lowercase().as_str() {
+            "csv" | "tsv" | "json" | "jsonl" | "ndjson" | "yaml" | "yml" | "toml" | "xml" | "parquet" => {
+                Self::Data
+            }
+            "md" | "markdown" | "txt" | "html" | "htm" | "pdf" | "rst" | "adoc" => Self::Report,
+            _ => Self::File,
+        }
+    }
+}
+
+/// The seeds' `OutputArtifact`, with what tepa measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Artifact {
+    /// Relative to the workspace.
+    pub path: String,
+    /// From the prompt, or which step wrote it.
+    pub description: String,
+    /// Its kind.
+    #[serde(rename = "type")]
+    pub kind: ArtifactKind,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Lower-case hexadecimal; absent for a folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
+/// How weighty a log entry is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    /// Worth knowing.
+    #[default]
+    Info,
+    /// Worth looking at.
+    Warn,
+    /// Something is wrong.
+    Error,
+}
+
+/// The seeds' `LogEntry`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LogEntry {
+    /// Milliseconds since the Unix epoch.
+    pub timestamp: i64,
+    /// The cycle, from 1; 0 before the first.
+    pub cycle: u32,
+    /// The step it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// The tool it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// How weighty it is.
+    #[serde(default)]
+    pub level: LogLevel,
+    /// The text.
+    pub message: String,
+    /// Wall clock, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// Tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_used: Option<u64>,
+}
+
+/// Tokens of model calls, as the provider counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Usage {
+    /// Read by the model, all of them: cached ones and cache writes are part of it.
+    pub input: u64,
+    /// Written by the model.
+    pub output: u64,
+    /// The part of `input` that came from a cache.
+    pub cached: u64,
+    /// The part of `input` that was written to a cache.
+    pub cache_write: u64,
+}
+
+impl Usage {
+    /// Returns what counts against the token budget.
+    pub fn total(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cached = self.cached.saturating_add(other.cached);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+    }
+}
+
+/// Usage split by who spent it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct UsageReport {
+    /// All calls.
+    pub total: Usage,
+    /// By `planner`, `executor`, `evaluator`.
+    pub by_role: BTreeMap<String, Usage>,
+    /// By model name.
+    pub by_model: BTreeMap<String, Usage>,
+}
+
+impl UsageReport {
+    /// Adds one call.
+    pub fn charge(&mut self, role: &str, model: &str, usage: Usage) {
+        self.total += usage;
+        *self.by_role.entry(role.to_owned()).or_default() += usage;
+        *self.by_model.entry(model.to_owned()).or_default() += usage;
+    }
+}
+
+/// What a run cost in money, and how sure that is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cost {
+    /// US dollars; null when no price is known.
+    pub usd: Option<f64>,
+    /// How much of the usage has a price.
+    pub qualifier: CostQualifier,
+}
+
+/// How much of the usage has a price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CostQualifier {
+    /// All of it.
+    Priced,
+    /// Some of it: the sum is a floor.
+    Partial,
+    /// None of it.
+    Unpriced,
+}
+
+/// The status in the result; a run without a verdict has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// An explicit verdict says pass.
+    Pass,
+    /// Judged and found wanting, or ended by a cycle error or a hook.
+    Fail,
+    /// A limit or a signal ended it.
+    Terminated,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The verdict is pass.
+    Passed,
+    /// The last cycle's verdict is fail.
+    MaxCycles,
+    /// A plan could not be had or could not be executed.
+    CycleError,
+    /// A hook refused or broke.
+    HookStopped,
+    /// The token budget is used up.
+    TokenBudget,
+    /// The wall clock of the run is used up.
+    TimeBudget,
+    /// SIGINT.
+    Interrupted,
+    /// SIGTERM.
+    Terminated,
+    /// The provider could not be reached or refused while a verdict depended on it.
+    ProviderError,
+    /// The run could not be recorded.
+    JournalError,
+    /// A bug in tepa.
+    InternalError,
+}
+
+/// How a run ended: the one value from which exit code, result and last line derive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement {
+    status: Option<RunStatus>,
+    reason: Reason,
+    feedback: String,
+}
+
+impl Settlement {
+    /// Returns the settlement of the last evaluation of a run. Only a verdict that says pass makes a pass.
+    pub fn judged(evaluation: &Evaluation) -> Self {
+        match evaluation.verdict {
+            Verdict::Pass => Self {
+                status: Some(RunStatus::Pass),
+                reason: Reason::Passed,
+                feedback: evaluation.summary.clone().unwrap_or_else(|| "The goal is achieved.".to_owned()),
+            },
+            Verdict::Fail => Self {
+                status: Some(RunStatus::Fail),
+                reason: Reason::MaxCycles,
+                feedback: evaluation
+                    .feedback
+                    .clone()
+                    .unwrap_or_else(|| "The goal is not achieved.".to_owned()),
+            },
+        }
+    }
+
+    /// Returns the settlement of a run that ended before a verdict could be final.
+    ///
+    /// A reason that only a verdict can give is taken for a bug in tepa.
+    pub fn stopped(reason: Reason, message: impl Into<String>) -> Self {
+        let (status, reason) = match reason {
+            Reason::CycleError | Reason::HookStopped => (Some(RunStatus::Fail), reason),
+            Reason::TokenBudget | Reason::TimeBudget | Reason::Interrupted | Reason::Terminated => {
+                (Some(RunStatus::Terminated), reason)
+            }
+            Reason::ProviderError | Reason::JournalError | Reason::InternalError => (None, reason),
+            Reason::Passed | Reason::MaxCycles => (None, Reason::InternalError),
+        };
+        Self { status, reason, feedback: message.into() }
+    }
+
+    /// Returns the status; `None` means that there is no verdict.
+    pub fn status(&self) -> Option<RunStatus> {
+        self.status
+    }
+
+    /// Returns why the run ended.
+    pub fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    /// Returns what to tell the person who started the run.
+    pub fn feedback(&self) -> &str {
+        &self.feedback
+    }
+
+    /// Returns the exit code of the run.
+    pub fn exit_code(&self) -> u8 {
+        match (self.status, self.reason) {
+            (Some(RunStatus::Pass), _) => 0,
+            (Some(RunStatus::Fail), _) => 1,
+            (Some(RunStatus::Terminated), Reason::Interrupted) => 130,
+            (Some(RunStatus::Terminated), Reason::Terminated) => 143,
+            (Some(RunStatus::Terminated), _) => 3,
+            (None, _) => 4,
+        }
+    }
+}
+
+/// The seeds' `TepaResult` and what stands beside it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunResult {
+    /// The status; null when there is no verdict.
+    pub status: Option<RunStatus>,
+    /// Cycles that were started.
+    pub cycles: u32,
+    /// Tokens of all model calls.
+    pub tokens_used: u64,
+    /// Artifacts on disk when the run ended.
+    pub outputs: Vec<Artifact>,
+    /// Log entries in order.
+    pub logs: Vec<LogEntry>,
+    /// The evaluator's summary or feedback, or the message of what ended the run.
+    pub feedback: String,
+    /// The run.
+    pub run_id: String,
+    /// Why it ended.
+    pub reason: Reason,
+    /// The exit code of the process.
+    pub exit_code: u8,
+    /// Wall clock, in milliseconds.
+    pub duration_ms: u64,
+    /// Tokens by role and model.
+    pub usage: UsageReport,
+    /// Money.
+    pub cost: Cost,
+    /// The checks of the last cycle that was evaluated.
+    pub checks: Vec<CheckResult>,
+    /// The last evaluation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evaluation: Option<Evaluation>,
+    /// What broke, when the run did not end by a verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REASONS: [Reason; 11] = [
+        Reason::Passed,
+        Reason::MaxCycles,
+        Reason::CycleError,
+        Reason::HookStopped,
+        Reason::TokenBudget,
+        Reason::TimeBudget,
+        Reason::Interrupted,
+        Reason::Terminated,
+        Reason::ProviderError,
+        Reason::JournalError,
+        Reason::InternalError,
+    ];
+
+    fn evaluation(verdict: Verdict) -> Evaluation {
+        Evaluation {
+            verdict,
+            confidence: 1.0,
+            feedback: None,
+            summary: None,
+            tokens_used: 0,
+            overruled: vec![],
+        }
+    }
+
+    #[test]
+    fn no_reason_for_stopping_gives_exit_0() {
+        for reason in REASONS {
+            assert_ne!(Settlement::stopped(reason, "").exit_code(), 0, "{reason:?}");
+            assert_ne!(Settlement::stopped(reason, "").status(), Some(RunStatus::Pass), "{reason:?}");
+        }
+    }
+
+    #[test]
+    fn exit_codes_follow_the_documented_table() {
+        assert_eq!(Settlement::judged(&evaluation(Verdict::Pass)).exit_code(), 0);
+        assert_eq!(Settlement::judged(&evaluation(Verdict::Fail)).exit_code(), 1);
+        let code = |reason| Settlement::stopped(reason, "").exit_code();
+        assert_eq!(code(Reason::CycleError), 1);
+        assert_eq!(code(Reason::HookStopped), 1);
+        assert_eq!(code(Reason::TokenBudget), 3);
+        assert_eq!(code(Reason::TimeBudget), 3);
+        assert_eq!(code(Reason::ProviderError), 4);
+        assert_eq!(code(Reason::JournalError), 4);
+        assert_eq!(code(Reason::InternalError), 4);
+        assert_eq!(code(Reason::Interrupted), 130);
+        assert_eq!(code(Reason::Terminated), 143);
+    }
+}

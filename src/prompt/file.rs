@@ -1,0 +1,93 @@
+//! Owns what a prompt file may say, and the rules that its schema cannot see.
+
+use std::collections::HashMap;
+use std::path::{Component, Path};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{ExpectedOutput, Prompt};
+use crate::source::{Diagnostic, Diagnostics, Document, UnknownKeys, decode};
+
+/// A prompt file: one task.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(title = "tepa prompt")]
+pub struct PromptFile {
+    /// What to accomplish. Planner, executor and evaluator all see it.
+    #[schemars(length(min = 1))]
+    pub goal: String,
+    /// Background for the models: paths, settings, domain knowledge. Anything goes.
+    pub context: Map<String, Value>,
+    /// What success looks like.
+    pub expected_output: ExpectedOutput,
+}
+
+/// Returns the prompt that a document holds, with its warnings, or every fault.
+pub fn load(document: &Document, unknown: UnknownKeys) -> Result<(Prompt, Diagnostics), Diagnostics> {
+    let (file, mut faults) = decode::<PromptFile>(document, unknown);
+    // The rules below read the tree itself, so that they find their faults beside those of the schema.
+    check_goal(document, &mut faults);
+    check_paths(document, &mut faults);
+    match file {
+        Some(file) if !faults.has_errors() => {
+            let PromptFile { goal, context, expected_output } = file;
+            Ok((Prompt { goal, context, expected_output }, faults))
+        }
+        _ => Err(faults),
+    }
+}
+
+fn check_goal(document: &Document, faults: &mut Diagnostics) {
+    let goal = document.value().get("goal").and_then(Value::as_str);
+    if goal.is_some_and(|goal| !goal.is_empty() && goal.trim().is_empty()) {
+        let fault =
+            Diagnostic::error("empty", "`goal` must not be empty").at(document.span_of_value("/goal"));
+        faults.push(fault.hint("say in a sentence or two what the run is to accomplish"));
+    }
+}
+
+fn check_paths(document: &Document, faults: &mut Diagnostics) {
+    let Some(list) = document.value().get("expectedOutput").and_then(Value::as_array) else {
+        return;
+    };
+    let mut first: HashMap<String, usize> = HashMap::new();
+    for (at, expected) in list.iter().enumerate() {
+        let Some(path) = expected.get("path").and_then(Value::as_str).filter(|path| !path.is_empty()) else {
+            continue;
+        };
+        let span = document.span_of_value(&format!("/expectedOutput/{at}/path"));
+        let Some(normal) = normalized(path) else {
+            let fault =
+                Diagnostic::error("outside-workspace", format!("`{path}` is outside the workspace")).at(span);
+            faults.push(
+                fault.hint(
+                    "use a path relative to the folder that `tepa run` works in, without `..` out of it",
+                ),
+            );
+            continue;
+        };
+        if let Some(earlier) = first.insert(normal, at) {
+            let message = format!("`{path}` is expected twice: entry {} names it as well", earlier + 1);
+            let fault = Diagnostic::error("duplicate-path", message).at(span);
+            faults.push(fault.hint("put all criteria of a file into one entry"));
+        }
+    }
+}
+
+/// Returns a relative path without `.` and `..`, or `None` when it leads out.
+fn normalized(path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for component in Path::new(path).components() {
+        match component {
+            Component::Normal(part) => parts.push(part.to_str()?),
+            Component::CurDir => {}
+            Component::ParentDir => {
+                parts.pop()?;
+            }
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(parts.join("/"))
+}

@@ -1,0 +1,95 @@
+//! Owns the task: a goal, its context and the output that is expected.
+//!
+//! A [`Prompt`] cannot be invalid: [`load`] either returns one or every fault of its file with its place.
+
+mod file;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub use file::{PromptFile, load};
+
+/// The seeds' `TepaPrompt`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Prompt {
+    /// What to accomplish.
+    pub goal: String,
+    /// Background: anything.
+    #[serde(default)]
+    pub context: Map<String, Value>,
+    /// What success looks like.
+    pub expected_output: ExpectedOutput,
+}
+
+/// A sentence, or a list of artifacts.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExpectedOutput {
+    /// In words.
+    Text(String),
+    /// As artifacts; never empty.
+    List(Vec<Expected>),
+}
+
+/// One expected artifact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Expected {
+    /// Where it is to be, relative to the workspace. It must exist for the run to pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub path: Option<String>,
+    /// What it should contain.
+    #[schemars(length(min = 1))]
+    pub description: String,
+    /// What is checked one by one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(length(min = 1)))]
+    pub criteria: Vec<String>,
+}
+
+impl Prompt {
+    /// Returns the expected artifacts that name a path, in order.
+    pub fn expected_paths(&self) -> impl Iterator<Item = (&str, &Expected)> {
+        let list = match &self.expected_output {
+            ExpectedOutput::Text(_) => &[][..],
+            ExpectedOutput::List(list) => list,
+        };
+        list.iter().filter_map(|expected| Some((expected.path.as_deref()?, expected)))
+    }
+}
+
+impl Serialize for ExpectedOutput {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::List(list) => list.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ExpectedOutput {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error as _;
+        match Value::deserialize(deserializer)? {
+            Value::String(text) => Ok(Self::Text(text)),
+            list => serde_json::from_value(list).map(Self::List).map_err(D::Error::custom),
+        }
+    }
+}
+
+impl schemars::JsonSchema for ExpectedOutput {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ExpectedOutput".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "What success looks like: a sentence, or a list of artifacts.",
+            "type": ["string", "array"],
+            "minLength": 1,
+            "minItems": 1,
+            "items": generator.subschema_for::<Expected>(),
+        })
+    }
+}
