@@ -9,4 +9,6 @@ pub mod text;
 pub mod error;
 pub mod outcome;
 pub mod plan;
+pub mod process;
 pub mod prompt;
+pub mod workspace;
