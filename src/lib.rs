@@ -12,3 +12,5 @@ pub mod plan;
 pub mod process;
 pub mod prompt;
 pub mod workspace;
+
+pub mod event;

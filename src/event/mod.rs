@@ -1,0 +1,417 @@
+//! Owns the facts of a run: immutable, numbered, serializable, in the order in which they happened.
+//!
+//! An event can be shown, stored and reported; it can never change a run. That is what a [`crate::hook`] does.
+
+mod fanout;
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::outcome::Reason;
+use crate::outcome::{CheckResult, Evaluation, LogEntry, RunResult, StepResult, Usage, Verdict};
+use crate::plan::{Plan, Step};
+use crate::prompt::Prompt;
+
+pub use fanout::{Fanout, SinkError};
+
+/// The version of the wire format; within a version, fields and types are only ever added.
+pub const SCHEMA: &str = "tepa.events/1";
+
+/// Who asks a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Makes plans.
+    Planner,
+    /// Runs steps.
+    Executor,
+    /// Judges.
+    Evaluator,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Planner => "planner",
+            Self::Executor => "executor",
+            Self::Evaluator => "evaluator",
+        })
+    }
+}
+
+/// The address of a model call: what it is for, independent of when it happens.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Purpose {
+    /// Who asks.
+    pub role: Role,
+    /// The cycle, from 1.
+    pub cycle: u32,
+    /// For the executor: the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// For a tool step: the tool that the model is to call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// From 1; higher after an answer that could not be read.
+    pub attempt: u32,
+}
+
+impl fmt::Display for Purpose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.step, &self.tool) {
+            (Some(step), Some(tool)) => write!(f, "step `{step}`, tool `{tool}`, cycle {}", self.cycle),
+            (Some(step), None) => write!(f, "step `{step}`, cycle {}", self.cycle),
+            _ => write!(f, "{}, cycle {}", self.role, self.cycle),
+        }
+    }
+}
+
+/// A tool call that a model asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolUse {
+    /// The provider's id of the call.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The parameters as the model gave them.
+    pub input: Value,
+}
+
+/// How a hook ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HookOutcome {
+    /// The data passed through.
+    Kept,
+    /// The data was replaced.
+    Replaced,
+    /// The hook stopped the run.
+    Stopped,
+    /// The hook broke.
+    Failed,
+}
+
+/// One fact.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all_fields = "camelCase")]
+pub enum RunEvent {
+    /// The run began; nothing was asked yet.
+    #[serde(rename = "run.started")]
+    RunStarted {
+        /// tepa's own version.
+        version: String,
+        /// The provider's name.
+        provider: String,
+        /// The task.
+        prompt: Prompt,
+        /// The resolved configuration.
+        config: Value,
+        /// Names of the tools the planner may use.
+        tools: Vec<String>,
+    },
+    /// A cycle began.
+    #[serde(rename = "cycle.started")]
+    CycleStarted {
+        /// From 1.
+        cycle: u32,
+    },
+    /// A hook was asked.
+    #[serde(rename = "hook.completed")]
+    HookCompleted {
+        /// The cycle.
+        cycle: u32,
+        /// The hook point, such as `prePlanner`.
+        point: String,
+        /// The hook's own name.
+        hook: String,
+        /// How it ended.
+        outcome: HookOutcome,
+        /// Why it stopped the run or failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// Wall clock, in milliseconds.
+        duration_ms: u64,
+    },
+    /// A model call is tried again.
+    #[serde(rename = "llm.retry")]
+    LlmRetry {
+        /// What the call is for.
+        #[serde(flatten)]
+        purpose: Purpose,
+        /// The try that failed, from 1.
+        retry: u32,
+        /// Until the next try, in milliseconds.
+        delay_ms: u64,
+        /// Why the last try failed.
+        error: String,
+    },
+    /// A model call ended.
+    #[serde(rename = "llm.completed")]
+    LlmCompleted {
+        /// What the call was for.
+        #[serde(flatten)]
+        purpose: Purpose,
+        /// The model asked.
+        model: String,
+        /// Tokens.
+        usage: Usage,
+        /// `end_turn`, `max_tokens`, `stop_sequence` or `tool_use`; absent when the call failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        finish_reason: Option<String>,
+        /// The model's words.
+        text: String,
+        /// The tool calls it asks for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tool_use: Vec<ToolUse>,
+        /// Why the call failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// Wall clock, in milliseconds.
+        duration_ms: u64,
+    },
+    /// A plan that passed validation and hooks is about to be executed.
+    #[serde(rename = "plan.completed")]
+    PlanCompleted {
+        /// The cycle.
+        cycle: u32,
+        /// The plan.
+        plan: Plan,
+        /// Tokens of the planner's calls.
+        tokens_used: u64,
+        /// Wall clock, in milliseconds.
+        duration_ms: u64,
+    },
+    /// The order of the steps is known; `preExecutor` hooks have spoken.
+    #[serde(rename = "execution.started")]
+    ExecutionStarted {
+        /// The cycle.
+        cycle: u32,
+        /// Step ids in the order in which they run.
+        order: Vec<String>,
+        /// The plan, when a hook changed it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plan: Option<Plan>,
+        /// The prompt that the steps see, when a hook changed it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<Prompt>,
+        /// The scratchpad, when a hook changed it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        scratchpad: Option<Map<String, Value>>,
+    },
+    /// A step began.
+    #[serde(rename = "step.started")]
+    StepStarted {
+        /// The cycle.
+        cycle: u32,
+        /// The step, after `preStep` hooks.
+        step: Step,
+    },
+    /// A tool is about to be called: written before the effect.
+    #[serde(rename = "tool.started")]
+    ToolStarted {
+        /// The cycle.
+        cycle: u32,
+        /// The step.
+        step: String,
+        /// The tool.
+        tool: String,
+        /// The parameters, as the model gave them.
+        params: Value,
+    },
+    /// A tool returned or failed.
+    #[serde(rename = "tool.completed")]
+    ToolCompleted {
+        /// The cycle.
+        cycle: u32,
+        /// The step.
+        step: String,
+        /// The tool.
+        tool: String,
+        /// What it returned; null when it failed.
+        output: Value,
+        /// Why it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// Files that the tool says it wrote, relative to the workspace.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        wrote: Vec<String>,
+        /// Wall clock, in milliseconds.
+        duration_ms: u64,
+    },
+    /// A value was written to the scratchpad.
+    #[serde(rename = "scratchpad.written")]
+    ScratchpadWritten {
+        /// The cycle.
+        cycle: u32,
+        /// The step.
+        step: String,
+        /// The key.
+        key: String,
+        /// The value.
+        value: Value,
+    },
+    /// An entry for `result.logs`.
+    #[serde(rename = "log.recorded")]
+    LogRecorded {
+        /// The entry.
+        entry: LogEntry,
+    },
+    /// A step ended.
+    #[serde(rename = "step.completed")]
+    StepCompleted {
+        /// The cycle.
+        cycle: u32,
+        /// Its result, after `postStep` hooks.
+        result: StepResult,
+        /// Whether it never ran because a dependency failed.
+        #[serde(default)]
+        skipped: bool,
+    },
+    /// All steps have ended; `postExecutor` hooks have spoken.
+    #[serde(rename = "execution.completed")]
+    ExecutionCompleted {
+        /// The cycle.
+        cycle: u32,
+        /// The results, when a hook changed them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        results: Option<Vec<StepResult>>,
+        /// Tokens of all steps.
+        tokens_used: u64,
+    },
+    /// A deterministic check was run.
+    #[serde(rename = "check.completed")]
+    CheckCompleted {
+        /// The cycle.
+        cycle: u32,
+        /// Its outcome.
+        #[serde(flatten)]
+        result: CheckResult,
+    },
+    /// The verdict of a cycle stands.
+    #[serde(rename = "evaluation.completed")]
+    EvaluationCompleted {
+        /// The cycle.
+        cycle: u32,
+        /// The evaluation, after checks and `postEvaluator` hooks.
+        evaluation: Evaluation,
+        /// Wall clock, in milliseconds.
+        duration_ms: u64,
+    },
+    /// A cycle ended with a verdict.
+    #[serde(rename = "cycle.completed")]
+    CycleCompleted {
+        /// The cycle.
+        cycle: u32,
+        /// Its verdict.
+        verdict: Verdict,
+        /// Tokens of the run so far.
+        tokens_used: u64,
+        /// Wall clock, in milliseconds.
+        duration_ms: u64,
+    },
+    /// Something a person should know that does not end the run.
+    #[serde(rename = "warning")]
+    Warning {
+        /// A stable name for programs.
+        code: String,
+        /// The text.
+        message: String,
+    },
+    /// The run cannot or must not go on.
+    #[serde(rename = "run.stopped")]
+    RunStopped {
+        /// Why.
+        reason: Reason,
+        /// The text for the result.
+        message: String,
+    },
+    /// The last event of every run.
+    #[serde(rename = "run.completed")]
+    RunCompleted {
+        /// The whole result.
+        result: Box<RunResult>,
+    },
+}
+
+/// An event with its place in the run, as sinks receive it.
+#[derive(Debug, Clone)]
+pub struct Envelope {
+    /// From 1, without gaps.
+    pub seq: u64,
+    /// When it happened.
+    pub ts: jiff::Timestamp,
+    /// The run.
+    pub run_id: String,
+    /// The fact, free of secrets.
+    pub event: RunEvent,
+    /// The whole as one line of JSON without a line break, free of secrets.
+    pub line: String,
+}
+
+/// The form of an envelope on the wire.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wire<E> {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// From 1, without gaps.
+    pub seq: u64,
+    /// When it happened.
+    pub ts: jiff::Timestamp,
+    /// The run.
+    pub run_id: String,
+    /// The fact.
+    #[serde(flatten)]
+    pub event: E,
+}
+
+/// Receives every event of a run, in order.
+pub trait EventSink: Send {
+    /// What the sink is called when it breaks.
+    fn name(&self) -> &str;
+
+    /// Whether the run must not go on without this sink.
+    fn required(&self) -> bool {
+        false
+    }
+
+    /// Takes one event.
+    fn emit(&mut self, envelope: &Envelope) -> io::Result<()>;
+}
+
+/// Tells the time; replaced in tests.
+pub trait Clock: Send + Sync {
+    /// Returns the wall clock.
+    fn now(&self) -> jiff::Timestamp;
+
+    /// Returns the time since some fixed moment; never goes back.
+    fn monotonic(&self) -> Duration;
+}
+
+/// The clock of the machine.
+#[derive(Debug)]
+pub struct SystemClock {
+    started: std::time::Instant,
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self { started: std::time::Instant::now() }
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> jiff::Timestamp {
+        jiff::Timestamp::now()
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.started.elapsed()
+    }
+}
