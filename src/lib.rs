@@ -14,3 +14,4 @@ pub mod prompt;
 pub mod workspace;
 
 pub mod event;
+pub mod tool;

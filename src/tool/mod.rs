@@ -1,0 +1,128 @@
+//! Owns the contract of a tool: what an author writes, what the pipeline calls, and what a tool may touch.
+//!
+//! The pipeline knows [`AnyTool`] only; whether a tool is built in, a command or remote makes no difference to it.
+
+mod context;
+mod params;
+mod registry;
+mod schema;
+mod scratchpad;
+
+use std::future::Future;
+
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+pub use context::{Observation, ToolContext};
+pub use params::{ParamsError, check_params};
+pub use registry::{Registry, RegistryError};
+pub use schema::{ParameterDef, ParameterType, ToolSchema, ToolSchemaError};
+pub use scratchpad::{EXECUTION_SUMMARY, Scratchpad, ScratchpadError};
+
+/// What calling a tool may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing outside the call.
+    Reads,
+    /// Files, processes, the network: when in doubt, this.
+    Writes,
+}
+
+/// Why a tool failed: a sentence for the model and the person, with its cause folded in.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ToolError(pub String);
+
+impl ToolError {
+    /// Returns an error with `message`.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+/// A tool as its author writes it.
+pub trait Tool: Send + Sync + 'static {
+    /// Unique, `snake_case`.
+    const NAME: &'static str;
+    /// The parameters after defaults were applied.
+    type Args: DeserializeOwned + Send;
+    /// What it returns, as JSON.
+    type Output: Serialize;
+
+    /// Returns what models are told about the tool; its name is [`Self::NAME`].
+    fn schema(&self) -> ToolSchema;
+
+    /// Returns what a call may change.
+    fn effect(&self) -> Effect {
+        Effect::Writes
+    }
+
+    /// Performs one call. Dropping the future ends everything that the call started.
+    fn call(
+        &self,
+        args: Self::Args,
+        context: &ToolContext,
+    ) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
+}
+
+/// A tool as the pipeline sees it.
+pub trait AnyTool: Send + Sync {
+    /// Returns the name.
+    fn name(&self) -> &str;
+
+    /// Returns what models are told.
+    fn schema(&self) -> &ToolSchema;
+
+    /// Returns what a call may change.
+    fn effect(&self) -> Effect;
+
+    /// Checks `params` against the schema, applies defaults and performs the call.
+    fn invoke<'a>(
+        &'a self,
+        params: Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>>;
+}
+
+/// A typed tool with its schema built once.
+struct Erased<T> {
+    tool: T,
+    schema: ToolSchema,
+}
+
+/// Returns `tool` in the form in which a [`Registry`] holds it.
+pub fn erase<T: Tool>(tool: T) -> Box<dyn AnyTool> {
+    let schema = tool.schema();
+    Box::new(Erased { tool, schema })
+}
+
+impl<T: Tool> AnyTool for Erased<T> {
+    fn name(&self) -> &str {
+        T::NAME
+    }
+
+    fn schema(&self) -> &ToolSchema {
+        &self.schema
+    }
+
+    fn effect(&self) -> Effect {
+        self.tool.effect()
+    }
+
+    fn invoke<'a>(
+        &'a self,
+        params: Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
+        Box::pin(async move {
+            let params =
+                check_params(params, &self.schema.parameters).map_err(|e| ToolError::new(e.to_string()))?;
+            let args = serde_json::from_value(params)
+                .map_err(|e| ToolError::new(format!("Parameter validation failed: {e}")))?;
+            let output = self.tool.call(args, context).await?;
+            serde_json::to_value(output).map_err(|e| ToolError::new(format!("the output is not JSON: {e}")))
+        })
+    }
+}

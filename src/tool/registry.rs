@@ -1,0 +1,59 @@
+//! Owns the tools of a run by name, in registration order.
+
+use super::{AnyTool, ToolSchema};
+
+/// Why a tool could not be registered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryError {
+    /// The name is taken.
+    #[error("Tool \"{0}\" is already registered")]
+    Duplicate(String),
+}
+
+/// The tools of a run.
+#[derive(Default)]
+pub struct Registry {
+    tools: Vec<Box<dyn AnyTool>>,
+}
+
+impl Registry {
+    /// Adds a tool.
+    pub fn register(&mut self, tool: Box<dyn AnyTool>) -> Result<(), RegistryError> {
+        if self.get(tool.name()).is_some() {
+            return Err(RegistryError::Duplicate(tool.name().to_owned()));
+        }
+        self.tools.push(tool);
+        Ok(())
+    }
+
+    /// Returns the tool called `name`.
+    pub fn get(&self, name: &str) -> Option<&dyn AnyTool> {
+        self.tools.iter().find(|tool| tool.name() == name).map(AsRef::as_ref)
+    }
+
+    /// Returns all tools.
+    pub fn list(&self) -> impl Iterator<Item = &dyn AnyTool> {
+        self.tools.iter().map(AsRef::as_ref)
+    }
+
+    /// Returns what models are told about every tool.
+    pub fn schemas(&self) -> Vec<&ToolSchema> {
+        self.tools.iter().map(|tool| tool.schema()).collect()
+    }
+
+    /// Returns the names of all tools.
+    pub fn names(&self) -> Vec<String> {
+        self.tools.iter().map(|tool| tool.name().to_owned()).collect()
+    }
+
+    /// Keeps the tools that `keep` says yes to.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
+        self.tools.retain(|tool| keep(tool.name()));
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.tools.iter().map(|tool| tool.name())).finish()
+    }
+}

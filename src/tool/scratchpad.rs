@@ -1,0 +1,64 @@
+//! Owns the key-value store that lives as long as a run: steps, planner and evaluator see the same one.
+//!
+//! Keys that begin with `_` belong to the pipeline; a step that tries to write one is refused.
+
+use serde_json::{Map, Value};
+
+/// The key under which the pipeline keeps the results of the last cycle.
+pub const EXECUTION_SUMMARY: &str = "_execution_summary";
+
+/// Why a value was not written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScratchpadError {
+    /// The key belongs to the pipeline.
+    #[error("the scratchpad key `{0}` is reserved: keys that begin with `_` can be read only")]
+    Reserved(String),
+}
+
+/// The store, in the order in which keys were first written.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Scratchpad {
+    entries: Map<String, Value>,
+}
+
+impl Scratchpad {
+    /// Returns the value of `key`.
+    pub fn read(&self, key: &str) -> Option<&Value> {
+        self.entries.get(key)
+    }
+
+    /// Returns whether `key` exists.
+    pub fn has(&self, key: &str) -> bool {
+        self.entries.contains_key(key)
+    }
+
+    /// Writes a value for a step.
+    pub fn write(&mut self, key: &str, value: Value) -> Result<(), ScratchpadError> {
+        if key.starts_with('_') {
+            return Err(ScratchpadError::Reserved(key.to_owned()));
+        }
+        self.entries.insert(key.to_owned(), value);
+        Ok(())
+    }
+
+    /// Writes a value for the pipeline itself; every key is open to it.
+    pub fn record(&mut self, key: &str, value: Value) {
+        self.entries.insert(key.to_owned(), value);
+    }
+
+    /// Returns all entries.
+    pub fn entries(&self) -> &Map<String, Value> {
+        &self.entries
+    }
+
+    /// Removes all entries.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+    }
+}
+
+impl From<Map<String, Value>> for Scratchpad {
+    fn from(entries: Map<String, Value>) -> Self {
+        Self { entries }
+    }
+}
