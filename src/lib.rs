@@ -15,3 +15,5 @@ pub mod workspace;
 
 pub mod event;
 pub mod tool;
+
+pub mod tools;

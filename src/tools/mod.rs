@@ -1,0 +1,65 @@
+//! Owns the tools that come with tepa: files, a shell, data, and the run's own notes.
+//!
+//! Each refuses what it cannot do whole: a result that was cut says so, a file that is not text is an error and never a string of
+//! replacement characters.
+
+mod data;
+mod directory;
+mod file;
+mod log;
+mod parameter;
+mod scratchpad;
+mod search;
+mod shell;
+#[cfg(test)]
+mod trial;
+
+use crate::tool::{AnyTool, Tool, ToolError, erase};
+use crate::workspace::WorkspaceError;
+
+/// The names of the built-in tools, in the order of [`built_in`].
+pub const NAMES: [&str; 8] = [
+    file::FileRead::NAME,
+    file::FileWrite::NAME,
+    directory::DirectoryList::NAME,
+    search::FileSearch::NAME,
+    shell::ShellExecute::NAME,
+    data::DataParse::NAME,
+    scratchpad::ScratchpadNotes::NAME,
+    log::LogObserve::NAME,
+];
+
+/// Returns the built-in tools.
+pub fn built_in() -> Vec<Box<dyn AnyTool>> {
+    vec![
+        erase(file::FileRead),
+        erase(file::FileWrite),
+        erase(directory::DirectoryList),
+        erase(search::FileSearch),
+        erase(shell::ShellExecute),
+        erase(data::DataParse),
+        erase(scratchpad::ScratchpadNotes),
+        erase(log::LogObserve),
+    ]
+}
+
+impl From<WorkspaceError> for ToolError {
+    fn from(error: WorkspaceError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_can_be_shown_to_a_model_under_its_name() {
+        let tools = built_in();
+        assert_eq!(tools.iter().map(|tool| tool.name()).collect::<Vec<_>>(), NAMES);
+        for tool in tools {
+            assert_eq!(tool.schema().name, tool.name());
+            tool.schema().clone().validated().unwrap();
+        }
+    }
+}
