@@ -13,6 +13,7 @@ pub mod process;
 pub mod prompt;
 pub mod workspace;
 
+pub mod config;
 pub mod event;
 pub mod tool;
 

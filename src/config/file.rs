@@ -1,0 +1,161 @@
+//! Owns what a configuration file may say: each key optional, unknown keys refused.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Number, Value};
+
+use super::{LoggingLevel, ProviderKind};
+use crate::source::{Diagnostic, Diagnostics, Document, UnknownKeys, decode};
+
+/// A configuration file: any part of the configuration.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(title = "tepa configuration")]
+pub struct ConfigFile {
+    /// Who answers model calls.
+    pub provider: Option<ProviderKind>,
+    /// Where the provider is reached instead of its own address.
+    #[schemars(length(min = 1))]
+    pub base_url: Option<String>,
+    /// The model of each role, or one name for all of them.
+    pub model: Option<ModelsFile>,
+    /// When to stop.
+    pub limits: Option<LimitsFile>,
+    /// Names of the tools of a run; empty for all.
+    pub tools: Option<Vec<String>>,
+    /// What is shown.
+    pub logging: Option<LoggingFile>,
+}
+
+/// The model of each role.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct ModelsFile {
+    /// Makes plans.
+    #[schemars(length(min = 1))]
+    pub planner: Option<String>,
+    /// Runs steps, unless a step names another.
+    #[schemars(length(min = 1))]
+    pub executor: Option<String>,
+    /// Judges.
+    #[schemars(length(min = 1))]
+    pub evaluator: Option<String>,
+}
+
+/// When to stop.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct LimitsFile {
+    /// Cycles before the run fails.
+    #[schemars(range(min = 1))]
+    pub max_cycles: Option<u32>,
+    /// Tokens over all model calls before the run is terminated.
+    #[schemars(range(min = 1))]
+    pub max_tokens: Option<u64>,
+    /// Milliseconds per tool call.
+    #[schemars(range(min = 1))]
+    pub tool_timeout: Option<u64>,
+    /// Further tries when an answer of planner or evaluator cannot be read.
+    #[schemars(range(max = 10))]
+    pub retry_attempts: Option<u32>,
+    /// Steps whose model calls may be under way at once.
+    #[schemars(range(min = 1))]
+    pub max_parallel_steps: Option<u32>,
+    /// Wall clock of the whole run, such as `90s` or `1h 30m`, or a number of milliseconds.
+    pub max_duration: Option<DurationText>,
+}
+
+/// What is shown.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct LoggingFile {
+    /// How much.
+    pub level: Option<LoggingLevel>,
+}
+
+/// A length of time in milliseconds: a number of them, or text such as `1h 30m`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct DurationText(pub u64);
+
+impl DurationText {
+    /// Returns the milliseconds that `text` means: a bare number counts seconds on the command line of other tools, so a unit is required.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "`{text}` is not a length of time: write a number with a unit, such as `90s`, `10m` or `1h 30m`"
+            )
+        };
+        let length: jiff::SignedDuration = text.trim().parse().map_err(|_| wrong())?;
+        match u64::try_from(length.as_millis()) {
+            Ok(0) | Err(_) => Err(format!("`{text}` is not a length of time above zero")),
+            Ok(millis) => Ok(Self(millis)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for DurationText {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error as _;
+        match Value::deserialize(deserializer)? {
+            Value::Number(number) => millis(&number)
+                .map(Self)
+                .ok_or_else(|| D::Error::custom("expected whole milliseconds above zero")),
+            Value::String(text) => Self::parse(&text).map_err(D::Error::custom),
+            _ => Err(D::Error::custom("expected milliseconds or text such as `90s`")),
+        }
+    }
+}
+
+fn millis(number: &Number) -> Option<u64> {
+    number.as_u64().filter(|n| *n > 0)
+}
+
+impl JsonSchema for DurationText {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Duration".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": ["string", "integer"], "minimum": 1, "minLength": 1})
+    }
+}
+
+/// Returns the layer that a document holds, with its warnings, or every fault.
+pub fn load(
+    document: &Document,
+    tools: &[&str],
+    unknown: UnknownKeys,
+) -> Result<(Value, Diagnostics), Diagnostics> {
+    let (file, mut faults) = decode::<ConfigFile>(document, unknown);
+    check_tools(document, tools, &mut faults);
+    match file {
+        Some(file) if !faults.has_errors() => match serde_json::to_value(file) {
+            Ok(layer) => Ok((layer, faults)),
+            Err(e) => {
+                faults.push(Diagnostic::error("invalid", e.to_string()));
+                Err(faults)
+            }
+        },
+        _ => Err(faults),
+    }
+}
+
+fn check_tools(document: &Document, tools: &[&str], faults: &mut Diagnostics) {
+    let Some(list) = document.value().get("tools").and_then(Value::as_array) else {
+        return;
+    };
+    for (at, name) in list.iter().enumerate().filter_map(|(at, name)| Some((at, name.as_str()?))) {
+        if !tools.contains(&name) {
+            let fault = Diagnostic::error("unknown-tool", format!("unknown tool `{name}`"));
+            let fault = fault.at(document.span_of_value(&format!("/tools/{at}")));
+            faults.push(fault.suggest(name, tools.iter().copied()));
+        }
+    }
+}

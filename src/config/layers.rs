@@ -1,0 +1,110 @@
+//! Owns how layers become one configuration: deep merge, later wins, lists are replaced whole.
+
+use serde_json::{Map, Value, json};
+
+use super::Config;
+use crate::error::Error;
+
+/// The default layer, as a user would write it.
+const DEFAULTS: &str = include_str!("../../config/default.yaml");
+
+/// Where a layer comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Built in.
+    Default,
+    /// A file, as it is called in messages.
+    File(String),
+    /// A variable of the environment or a flag.
+    CommandLine,
+}
+
+/// Layers of a configuration, lowest first.
+#[derive(Debug, Clone)]
+pub struct Layers {
+    layers: Vec<(Origin, Value)>,
+}
+
+impl Layers {
+    /// Returns the built-in layer alone.
+    pub fn defaults() -> Result<Self, Error> {
+        let defaults = crate::source::parse_yaml_value(DEFAULTS, 10_000)
+            .map_err(|e| Error::broken(format!("the built-in configuration is broken: {e}")))?;
+        Ok(Self { layers: vec![(Origin::Default, defaults)] })
+    }
+
+    /// Adds a layer that wins over those below it; a null in it says nothing.
+    pub fn push(&mut self, origin: Origin, values: Value) {
+        self.layers.push((origin, values));
+    }
+
+    /// Returns the configuration that the layers add up to.
+    pub fn resolve(&self) -> Result<Config, Error> {
+        let mut merged = json!({});
+        for (_, layer) in &self.layers {
+            merge(&mut merged, layer);
+        }
+        serde_path_to_error::deserialize(merged).map_err(|e| {
+            Error::broken(format!("the configuration does not add up at `{}`: {}", e.path(), e.inner()))
+        })
+    }
+}
+
+fn merge(into: &mut Value, layer: &Value) {
+    match (into, layer) {
+        (_, Value::Null) => {}
+        (Value::Object(into), Value::Object(layer)) => merge_maps(into, layer),
+        (into, layer) => *into = layer.clone(),
+    }
+}
+
+fn merge_maps(into: &mut Map<String, Value>, layer: &Map<String, Value>) {
+    for (key, value) in layer {
+        match into.get_mut(key) {
+            Some(old) => merge(old, value),
+            None if value.is_null() => {}
+            None => {
+                into.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::LoggingLevel;
+
+    #[test]
+    fn the_defaults_are_those_of_the_seeds() {
+        let config = Layers::defaults().unwrap().resolve().unwrap();
+        assert_eq!(config.model.planner, "claude-sonnet-4-6");
+        assert_eq!(config.model.executor, "claude-haiku-4-5");
+        assert_eq!(config.model.evaluator, "claude-sonnet-4-6");
+        assert_eq!(config.limits.max_cycles, 5);
+        assert_eq!(config.limits.max_tokens, 64_000);
+        assert_eq!(config.limits.tool_timeout, 30_000);
+        assert_eq!(config.limits.retry_attempts, 1);
+        assert!(config.tools.is_empty());
+        assert_eq!(config.logging.level, LoggingLevel::Standard);
+    }
+
+    #[test]
+    fn a_layer_changes_only_what_it_says_and_later_ones_win() {
+        let mut layers = Layers::defaults().unwrap();
+        layers.push(
+            Origin::File("a".into()),
+            json!({"limits": {"maxCycles": 2, "maxTokens": 10}, "tools": ["a", "b"]}),
+        );
+        layers.push(
+            Origin::CommandLine,
+            json!({"limits": {"maxCycles": 3, "toolTimeout": null}, "tools": ["c"]}),
+        );
+        let config = layers.resolve().unwrap();
+        assert_eq!(
+            (config.limits.max_cycles, config.limits.max_tokens, config.limits.tool_timeout),
+            (3, 10, 30_000)
+        );
+        assert_eq!(config.tools, ["c"]);
+    }
+}

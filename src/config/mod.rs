@@ -1,0 +1,123 @@
+//! Owns the configuration: what a file may say, how layers become one [`Config`], and the environment, read once.
+//!
+//! A [`Config`] is whole: every value is there, whoever set it.
+
+mod environment;
+mod file;
+mod layers;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use environment::{Environment, KEY_VARIABLES};
+pub use file::{ConfigFile, DurationText, load};
+pub use layers::{Layers, Origin};
+
+/// The resolved configuration: the seeds' `TepaConfig` and what stands beside it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Config {
+    /// Who answers model calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<ProviderKind>,
+    /// Where the provider is reached instead of its own address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// The model of each role.
+    pub model: Models,
+    /// When to stop.
+    pub limits: Limits,
+    /// Names of the tools of a run; empty for all.
+    pub tools: Vec<String>,
+    /// What is shown.
+    pub logging: Logging,
+}
+
+/// Who answers model calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum ProviderKind {
+    /// Anthropic's Messages API.
+    Anthropic,
+    /// Replies from a file.
+    Replay,
+}
+
+impl ProviderKind {
+    /// Every kind, in the order in which they are listed.
+    pub const ALL: [Self; 2] = [Self::Anthropic, Self::Replay];
+
+    /// Returns the name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::Replay => "replay",
+        }
+    }
+}
+
+/// The model of each role.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Models {
+    /// Makes plans.
+    pub planner: String,
+    /// Runs steps, unless a step names another.
+    pub executor: String,
+    /// Judges.
+    pub evaluator: String,
+}
+
+impl Models {
+    /// Returns each model once, in the order planner, executor, evaluator.
+    pub fn distinct(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for name in [&self.planner, &self.executor, &self.evaluator] {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        names
+    }
+}
+
+/// When to stop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    /// Cycles, at least 1.
+    pub max_cycles: u32,
+    /// Tokens over all model calls.
+    pub max_tokens: u64,
+    /// Milliseconds per tool call.
+    pub tool_timeout: u64,
+    /// Further tries when an answer of planner or evaluator cannot be read.
+    pub retry_attempts: u32,
+    /// Steps whose model calls may be under way at once, at least 1.
+    pub max_parallel_steps: u32,
+    /// Wall clock of the whole run, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_duration: Option<u64>,
+}
+
+/// What is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Logging {
+    /// How much.
+    pub level: LoggingLevel,
+}
+
+/// How much is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum LoggingLevel {
+    /// The final line only.
+    Minimal,
+    /// Plan, steps, verdict.
+    Standard,
+    /// With durations, tokens, reasoning, arguments, retries, budget.
+    Verbose,
+}
