@@ -17,4 +17,8 @@ pub mod config;
 pub mod event;
 pub mod tool;
 
+pub mod hook;
+pub mod provider;
+pub mod template;
+
 pub mod tools;

@@ -1,0 +1,156 @@
+//! Owns the contract of a model provider: one request in, one whole answer or one error out.
+//!
+//! Errors are named by what to do about them. Who asks, and for what, travels with the request ([`Purpose`]), so that a provider which
+//! replays or records can address a reply independent of the order of calls.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+
+use crate::event::Purpose;
+pub use crate::event::ToolUse;
+use crate::outcome::Usage;
+use crate::tool::ToolSchema;
+
+/// Who said a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Speaker {
+    /// The pipeline.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// One message of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who said it.
+    pub role: Speaker,
+    /// The text.
+    pub content: String,
+}
+
+impl Message {
+    /// Returns a message of the pipeline.
+    pub fn user(content: impl Into<String>) -> Self {
+        Self { role: Speaker::User, content: content.into() }
+    }
+
+    /// Returns a message of the model.
+    pub fn assistant(content: impl Into<String>) -> Self {
+        Self { role: Speaker::Assistant, content: content.into() }
+    }
+}
+
+/// One model call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// The model asked.
+    pub model: String,
+    /// The system prompt.
+    pub system: String,
+    /// The conversation, ending with a message of the user.
+    pub messages: Vec<Message>,
+    /// The tool that the answer has to call; without one the answer is text.
+    pub tool: Option<ToolSchema>,
+    /// The longest answer, in tokens.
+    pub max_tokens: u64,
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FinishReason {
+    /// It was done.
+    EndTurn,
+    /// The output limit.
+    MaxTokens,
+    /// A stop sequence.
+    StopSequence,
+    /// It calls a tool.
+    ToolUse,
+}
+
+impl FinishReason {
+    /// Returns the name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::MaxTokens => "max_tokens",
+            Self::StopSequence => "stop_sequence",
+            Self::ToolUse => "tool_use",
+        }
+    }
+}
+
+/// A whole answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Response {
+    /// The model's words; may be empty beside a tool call.
+    pub text: String,
+    /// The tool calls it asks for.
+    pub tool_use: Vec<ToolUse>,
+    /// Why it stopped.
+    pub finish_reason: FinishReason,
+    /// Tokens.
+    pub usage: Usage,
+}
+
+/// Why a call gave no answer, by what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProviderError {
+    /// Wait, then try again.
+    #[error("{message}")]
+    RateLimited {
+        /// What the provider said.
+        message: String,
+        /// How long it asks to wait.
+        retry_after: Option<Duration>,
+    },
+    /// Try again.
+    #[error("{0}")]
+    Overloaded(String),
+    /// Check the network and the URL; try again.
+    #[error("{0}")]
+    Unreachable(String),
+    /// Give a valid key.
+    #[error("{0}")]
+    Unauthorized(String),
+    /// Send less.
+    #[error("{0}")]
+    ContextTooLong(String),
+    /// The model will not answer this.
+    #[error("{0}")]
+    Refused(String),
+    /// The request or the answer makes no sense: a wrong model name, a broken endpoint.
+    #[error("{0}")]
+    Invalid(String),
+    /// The script of a replay does not answer this call: the run cannot mean anything any more.
+    #[error("{0}")]
+    Unscripted(String),
+}
+
+impl ProviderError {
+    /// Returns whether the same request may succeed later.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::RateLimited { .. } | Self::Overloaded(_) | Self::Unreachable(_))
+    }
+}
+
+/// Something that answers requests.
+pub trait Provider: Send + Sync {
+    /// Returns the name as the command line knows it.
+    fn name(&self) -> &str;
+
+    /// Answers one request. Dropping the future abandons the call.
+    fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Response, ProviderError>>;
+
+    /// Says what is wrong now that no more requests will come, such as a scripted reply that nobody asked for.
+    fn finish(&self) -> Result<(), ProviderError> {
+        Ok(())
+    }
+}
