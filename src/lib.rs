@@ -21,4 +21,5 @@ pub mod hook;
 pub mod provider;
 pub mod template;
 
+pub mod providers;
 pub mod tools;
