@@ -22,4 +22,5 @@ pub mod provider;
 pub mod template;
 
 pub mod providers;
+pub mod render;
 pub mod tools;

@@ -1,0 +1,99 @@
+//! Owns the terminal that is drawn on, and remembers the first fault of it.
+//!
+//! The drawing library takes some faults for impossible and ignores others; here none reaches it and none is lost.
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use indicatif::TermLike;
+
+use crate::render::valve::Valve;
+
+/// A terminal that never fails to be written to: after a fault it takes everything and shows nothing.
+#[derive(Clone)]
+pub(super) struct Screen {
+    term: Arc<dyn TermLike>,
+    health: Arc<Mutex<Health>>,
+}
+
+#[derive(Default)]
+struct Health {
+    valve: Valve,
+    fault: Option<io::Error>,
+}
+
+impl Screen {
+    /// Returns a screen on `term`.
+    pub(super) fn new(term: impl TermLike + 'static) -> Self {
+        Self { term: Arc::new(term), health: Arc::default() }
+    }
+
+    /// Returns the fault that has not been told yet.
+    pub(super) fn fault(&self) -> io::Result<()> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner).fault.take().map_or(Ok(()), Err)
+    }
+
+    fn attempt(&self, draw: impl FnOnce(&dyn TermLike) -> io::Result<()>) {
+        let mut health = self.health.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = health.valve.pass(|| draw(self.term.as_ref())) {
+            health.fault = Some(error);
+        }
+    }
+}
+
+impl fmt::Debug for Screen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.term.fmt(f)
+    }
+}
+
+impl TermLike for Screen {
+    fn width(&self) -> u16 {
+        self.term.width()
+    }
+
+    fn height(&self) -> u16 {
+        self.term.height()
+    }
+
+    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+        self.attempt(|term| term.move_cursor_up(n));
+        Ok(())
+    }
+
+    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
+        self.attempt(|term| term.move_cursor_down(n));
+        Ok(())
+    }
+
+    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
+        self.attempt(|term| term.move_cursor_right(n));
+        Ok(())
+    }
+
+    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
+        self.attempt(|term| term.move_cursor_left(n));
+        Ok(())
+    }
+
+    fn write_line(&self, line: &str) -> io::Result<()> {
+        self.attempt(|term| term.write_line(line));
+        Ok(())
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        self.attempt(|term| term.write_str(text));
+        Ok(())
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.attempt(|term| term.clear_line());
+        Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.attempt(|term| term.flush());
+        Ok(())
+    }
+}

@@ -1,0 +1,35 @@
+//! Owns what a person or a program sees of a run while it happens: plain lines, a live picture, JSON Lines.
+//!
+//! A renderer receives events and writes; it cannot affect a run. It asks neither the environment nor the terminal
+//! what they can do: the caller knows and says so in a [`Style`].
+
+mod clean;
+mod ink;
+mod jsonl;
+mod layout;
+mod live;
+mod message;
+mod plain;
+mod valve;
+mod words;
+
+#[cfg(test)]
+mod fixture;
+
+use crate::config::LoggingLevel;
+
+pub use clean::prose;
+pub use jsonl::Jsonl;
+pub use live::Live;
+pub use plain::Plain;
+
+/// How a renderer for people writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Whether colours are wanted.
+    pub color: bool,
+    /// Columns of the terminal; plain lines are never cut, so they do not look at it.
+    pub width: u16,
+    /// How much is shown.
+    pub level: LoggingLevel,
+}

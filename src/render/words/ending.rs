@@ -1,0 +1,154 @@
+//! Owns what is said about checks, verdicts and the end of a run.
+//!
+//! The final line begins with the verdict, in one word, at the start of the line; nothing else that is shown does.
+
+use crate::config::LoggingLevel;
+use crate::outcome::{
+    Artifact, CheckResult, CostQualifier, Evaluation, Reason, RunResult, RunStatus, Verdict,
+};
+use crate::render::ink::{Text, Tone};
+use crate::render::layout::fit;
+use crate::render::message::{Mark, Message, Place, tokens};
+use crate::text;
+
+/// Characters shown of what a check expected or found.
+const LONGEST_FINDING: usize = 1_000;
+
+/// Columns that a path or a size is padded to at most.
+const WIDEST_CELL: usize = 48;
+
+/// Returns how a check came out.
+pub(super) fn checked(cycle: u32, result: &CheckResult) -> Message {
+    let mut head = Text::of(Tone::Plain, format!("check {}", result.check));
+    if let Some(path) = &result.path {
+        head = head.add(Tone::Plain, format!(" {path}"));
+    }
+    let message = Message::new(Place::cycle(cycle), head);
+    if result.passed {
+        return message.marked(Mark::Good);
+    }
+    let finding = |label: &str, text: &str| format!("{label} {}", text::truncate(text, LONGEST_FINDING));
+    message
+        .marked(Mark::Bad)
+        .prose(Tone::Plain, &finding("expected", &result.expected))
+        .prose(Tone::Plain, &finding("actual  ", &result.actual))
+}
+
+/// Returns the verdict of a cycle, and before it who changed it.
+pub(super) fn judged(cycle: u32, evaluation: &Evaluation, duration_ms: u64) -> Vec<Message> {
+    let mut messages: Vec<Message> = evaluation
+        .overruled
+        .iter()
+        .enumerate()
+        .map(|(at, overruling)| {
+            let whom = if at == 0 { "judge" } else { "verdict" };
+            let (from, to) = (verdict_word(overruling.from), verdict_word(overruling.to));
+            let head = Text::of(Tone::Caution, format!("{} overruled the {whom}", overruling.by));
+            let reason = format!("{from} → {to}: {}", overruling.reason);
+            Message::new(Place::cycle(cycle), head).because(&reason)
+        })
+        .collect();
+    let (mark, tone) = match evaluation.verdict {
+        Verdict::Pass => (Mark::Good, Tone::Won),
+        Verdict::Fail => (Mark::Bad, Tone::Lost),
+    };
+    let head = Text::of(tone, verdict_word(evaluation.verdict))
+        .add(Tone::Plain, format!(" with confidence {:.2}", evaluation.confidence));
+    messages.push(
+        Message::new(Place::cycle(cycle), head)
+            .marked(mark)
+            .measured(text::duration(duration_ms))
+            .measured(tokens(evaluation.tokens_used))
+            .prose(Tone::Plain, evaluation.feedback.as_deref().unwrap_or_default())
+            .prose(Tone::Plain, evaluation.summary.as_deref().unwrap_or_default()),
+    );
+    messages
+}
+
+/// Returns the artifacts and the final line; at the minimal level the final line alone.
+pub(super) fn completed(result: &RunResult, level: LoggingLevel) -> Vec<Message> {
+    let mut messages = Vec::new();
+    if level > LoggingLevel::Minimal && !result.outputs.is_empty() {
+        messages.push(artifacts(&result.outputs));
+    }
+    messages.push(final_line(result));
+    messages
+}
+
+/// Returns why a run was stopped, in words.
+pub(super) fn stop(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Passed => "the run passed",
+        Reason::MaxCycles => "the cycles are used up",
+        Reason::CycleError => "no plan to execute",
+        Reason::HookStopped => "stopped by a hook",
+        Reason::TokenBudget => "the token budget is used up",
+        Reason::TimeBudget => "the time is used up",
+        Reason::Interrupted => "interrupted",
+        Reason::Terminated => "told to terminate",
+        Reason::ProviderError => "the provider failed",
+        Reason::JournalError => "the journal failed",
+        Reason::InternalError => "tepa failed",
+    }
+}
+
+fn final_line(result: &RunResult) -> Message {
+    let (mark, tone, word) = match result.status {
+        Some(RunStatus::Pass) => (Mark::Good, Tone::Won, "pass"),
+        Some(RunStatus::Fail) => (Mark::Bad, Tone::Lost, "fail"),
+        Some(RunStatus::Terminated) => (Mark::Bad, Tone::Lost, "terminated"),
+        None => (Mark::Bad, Tone::Lost, "no verdict"),
+    };
+    let mut facts = vec![
+        text::plural("cycle", usize::try_from(result.cycles).unwrap_or(usize::MAX)),
+        tokens(result.tokens_used),
+        text::duration(result.duration_ms),
+    ];
+    facts.extend(cost(result));
+    if !matches!(result.reason, Reason::Passed) {
+        facts.push(stop(result.reason).to_owned());
+    }
+    Message::new(Place::default(), Text::of(tone, word)).marked(mark).followed(
+        "  ",
+        Tone::Plain,
+        &facts.join(", "),
+    )
+}
+
+fn cost(result: &RunResult) -> Option<String> {
+    let usd = result.cost.usd?;
+    // A cent is a lot for one call; below it, two digits would say that it was free.
+    let sum = if usd < 0.1 { format!("${usd:.4}") } else { format!("${usd:.2}") };
+    match result.cost.qualifier {
+        CostQualifier::Priced => Some(sum),
+        CostQualifier::Partial => Some(format!("at least {sum}")),
+        CostQualifier::Unpriced => None,
+    }
+}
+
+fn artifacts(outputs: &[Artifact]) -> Message {
+    let cells: Vec<(Text, String, &str)> = outputs
+        .iter()
+        .map(|artifact| {
+            (Text::of(Tone::Name, &artifact.path), text::bytes(artifact.bytes), artifact.description.as_str())
+        })
+        .collect();
+    let widest = |widths: &mut dyn Iterator<Item = usize>| widths.max().unwrap_or(0).min(WIDEST_CELL);
+    let paths = widest(&mut cells.iter().map(|(path, ..)| console::measure_text_width(&path.paint(false))));
+    let sizes = widest(&mut cells.iter().map(|(_, size, _)| size.len()));
+    let message =
+        Message::new(Place::default(), Text::of(Tone::Strong, text::plural("artifact", outputs.len())));
+    cells.into_iter().fold(message, |message, (path, size, description)| {
+        let gap = paths.saturating_sub(console::measure_text_width(&path.paint(false)));
+        let row =
+            path.add(Tone::Plain, " ".repeat(gap + 2)).add(Tone::Faint, format!("{}  ", fit(&size, sizes)));
+        message.row(row.add(Tone::Plain, description))
+    })
+}
+
+fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "pass",
+        Verdict::Fail => "fail",
+    }
+}
