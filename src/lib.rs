@@ -21,6 +21,7 @@ pub mod hook;
 pub mod provider;
 pub mod template;
 
+pub mod pipeline;
 pub mod providers;
 pub mod render;
 pub mod tools;

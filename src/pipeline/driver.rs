@@ -1,0 +1,165 @@
+//! Owns the performing of actions: asks the fold what may happen, does it, and sees every run through to one settlement and one last event.
+//!
+//! Whatever breaks in between (a panic included) becomes a settlement; there is no way out of here without one.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+
+use super::cancel::Cancel;
+use super::run::{Run, Stop, millis};
+use super::state::{Action, Bounds, RunState};
+use super::{Pipeline, evaluator, evidence, executor, planner, step};
+use crate::event::{Fanout, RunEvent};
+use crate::outcome::{Cost, CostQualifier, Reason, RunResult, RunStatus, Settlement};
+use crate::prompt::Prompt;
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// What exit code, result and last line derive from.
+    pub settlement: Settlement,
+    /// The result as it was reported.
+    pub result: RunResult,
+}
+
+impl Pipeline {
+    /// Runs `prompt` to its settlement.
+    ///
+    /// Events leave through `fanout` as they happen; `cancel` stops the run from outside.
+    pub async fn run(&self, run_id: &str, prompt: Prompt, fanout: Fanout, cancel: &Cancel) -> Finished {
+        let began = self.clock.monotonic();
+        let bounds =
+            Bounds { max_cycles: self.config.limits.max_cycles, max_tokens: self.config.limits.max_tokens };
+        let run = Run::new(self, RunState::new(prompt, bounds), fanout);
+        if let Err(stop) = run.start() {
+            run.stop(stop);
+        }
+        run.drive(cancel).await;
+        run.close(run_id, began)
+    }
+}
+
+impl Run<'_> {
+    fn start(&self) -> Result<(), Stop> {
+        let pipeline = self.pipeline;
+        let config = serde_json::to_value(&pipeline.config)
+            .map_err(|e| Stop::new(Reason::InternalError, format!("the configuration is not JSON: {e}")))?;
+        self.emit(&RunEvent::RunStarted {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            provider: pipeline.provider.name().to_owned(),
+            prompt: self.read(|state| state.prompt().clone()),
+            config,
+            tools: pipeline.tools.names(),
+        })
+    }
+
+    /// Performs actions until nothing is left to do, the run is told to stop, or its time is up.
+    async fn drive(&self, cancel: &Cancel) {
+        let work = AssertUnwindSafe(self.work()).catch_unwind();
+        let limit = self.pipeline.config.limits.max_duration;
+        let stop = tokio::select! {
+            biased;
+            cause = cancel.stopped() => Some(Stop::new(cause.reason(), cause.message())),
+            () = time_is_up(limit) => {
+                let message = format!("Time budget exceeded: {} ms", limit.unwrap_or_default());
+                Some(Stop::new(Reason::TimeBudget, message))
+            }
+            ended = work => match ended {
+                Ok(Ok(())) => None,
+                Ok(Err(stop)) => Some(stop),
+                Err(_) => Some(Stop::new(Reason::InternalError, "tepa has a bug: the run panicked")),
+            },
+        };
+        if let Some(stop) = stop {
+            self.stop(stop);
+        }
+    }
+
+    async fn work(&self) -> Result<(), Stop> {
+        let mut cycle_began = self.monotonic();
+        loop {
+            // The fold returns everything that may start; doing the first is always right, and plan order follows from it.
+            let Some(action) = self.read(RunState::next).into_iter().next() else {
+                return Err(Stop::new(
+                    Reason::InternalError,
+                    "tepa has a bug: the run has nothing left to do",
+                ));
+            };
+            match action {
+                Action::StartCycle(cycle) => {
+                    cycle_began = self.monotonic();
+                    self.emit(&RunEvent::CycleStarted { cycle })?;
+                }
+                Action::Plan => planner::plan(self).await?,
+                Action::StartExecution => executor::start(self).await?,
+                Action::RunStep(index) => step::run(self, index).await?,
+                Action::SkipStep(index, dependency) => executor::skip(self, index, &dependency)?,
+                Action::FinishExecution => executor::finish(self).await?,
+                Action::Evaluate => evaluator::evaluate(self).await?,
+                Action::EndCycle(verdict) => {
+                    let (cycle, tokens_used) = self.read(|state| (state.cycle(), state.tokens_used()));
+                    let duration_ms = self.since(cycle_began);
+                    self.emit(&RunEvent::CycleCompleted { cycle, verdict, tokens_used, duration_ms })?;
+                }
+                Action::Settle => return Ok(()),
+            }
+        }
+    }
+
+    fn stop(&self, stop: Stop) {
+        let Stop { reason, message } = stop;
+        // When even this cannot be recorded, the fold still knows it, and the settlement derives from the fold.
+        if let Err(unrecorded) = self.emit(&RunEvent::RunStopped { reason, message }) {
+            let Stop { reason, message } = unrecorded;
+            let _ = self.emit(&RunEvent::RunStopped { reason, message });
+        }
+    }
+
+    fn close(&self, run_id: &str, began: Duration) -> Finished {
+        let judged = self.read(RunState::settlement).status();
+        if matches!(judged, Some(RunStatus::Pass | RunStatus::Fail))
+            && let Err(error) = self.pipeline.provider.finish()
+        {
+            self.stop(error.into());
+        }
+        let mut settlement = self.read(RunState::settlement);
+        let mut result = self.result(run_id, &settlement, began);
+        // A result that could not be written where it was asked for is no verdict; the sinks that are left are told so.
+        while let Err(stop) = self.emit(&RunEvent::RunCompleted { result: Box::new(result.clone()) }) {
+            settlement = Settlement::stopped(stop.reason, stop.message);
+            result = self.result(run_id, &settlement, began);
+        }
+        Finished { settlement, result }
+    }
+
+    fn result(&self, run_id: &str, settlement: &Settlement, began: Duration) -> RunResult {
+        let outputs = self.read(|state| evidence::artifacts(state, &self.pipeline.workspace));
+        let judged = matches!(settlement.reason(), Reason::Passed | Reason::MaxCycles);
+        self.read(|state| RunResult {
+            status: settlement.status(),
+            cycles: state.cycle(),
+            tokens_used: state.tokens_used(),
+            outputs,
+            logs: state.logs().to_vec(),
+            feedback: settlement.feedback().to_owned(),
+            run_id: run_id.to_owned(),
+            reason: settlement.reason(),
+            exit_code: settlement.exit_code(),
+            duration_ms: millis(self.monotonic().saturating_sub(began)),
+            usage: state.usage().clone(),
+            cost: Cost { usd: None, qualifier: CostQualifier::Unpriced },
+            checks: state.checks().to_vec(),
+            evaluation: state.evaluation().cloned(),
+            error: (!judged).then(|| settlement.feedback().to_owned()),
+        })
+    }
+}
+
+async fn time_is_up(limit: Option<u64>) {
+    match limit {
+        Some(millis) => tokio::time::sleep(Duration::from_millis(millis)).await,
+        None => std::future::pending().await,
+    }
+}

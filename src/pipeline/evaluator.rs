@@ -1,0 +1,216 @@
+//! Owns the verdict of a cycle: facts gathered by tepa, the judge's opinion, and what outranks it.
+//!
+//! The judge can turn a pass into a fail, never a fail into a pass: a missing file stays missing whatever is said about it. Source of the
+//! rules: the seeds' pipeline document, "Evaluator".
+
+use serde_json::{Value, json};
+
+use super::answer::json_object;
+use super::evidence::{self, Fact};
+use super::llm::Question;
+use super::planner::said;
+use super::run::{Run, Stop};
+use super::shown;
+use crate::event::{Role, RunEvent};
+use crate::hook::{EvaluatorInput, PostEvaluator, PreEvaluator};
+use crate::outcome::{CheckResult, Evaluation, Overruling, Verdict};
+use crate::provider::Message;
+use crate::template::Template;
+use crate::text;
+
+/// The seeds' limit for an unreadable answer that becomes feedback, in characters.
+const RAW_ANSWER_LIMIT: usize = 500;
+
+pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
+    let began = run.monotonic();
+    let cycle = run.read(super::state::RunState::cycle);
+    let facts = evidence::gather(&run.read(|state| state.prompt().clone()), &run.pipeline.workspace);
+    for fact in &facts {
+        run.emit(&RunEvent::CheckCompleted { cycle, result: fact.check.clone() })?;
+    }
+    let input = run.read(|state| EvaluatorInput {
+        prompt: state.prompt().clone(),
+        results: state.results(),
+        scratchpad: state.scratchpad().entries().clone(),
+    });
+    let (input, _) = run.ask::<PreEvaluator>(input).await?;
+    let judged = ask_judge(run, &input, &facts).await?;
+    let checked = run.read(|state| overrule(judged, state.checks()));
+    let (evaluation, _) = run.ask::<PostEvaluator>(checked.clone()).await?;
+    let evaluation = credit_hooks(&checked, evaluation);
+    run.emit(&RunEvent::EvaluationCompleted { cycle, evaluation, duration_ms: run.since(began) })
+}
+
+async fn ask_judge(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Result<Evaluation, Stop> {
+    let system = run.render(Template::EvaluatorSystem, json!({}))?;
+    let mut messages = vec![Message::user(question(run, input, facts)?)];
+    let attempts = run.pipeline.config.limits.retry_attempts.saturating_add(1);
+    let mut raw = String::new();
+    for attempt in 1..=attempts {
+        let question = Question {
+            model: &run.pipeline.config.model.evaluator,
+            system: &system,
+            messages: &messages,
+            tool: None,
+        };
+        raw = run.ask_model(run.purpose(Role::Evaluator, attempt), question).await?.text;
+        let tokens_used = run.read(|state| state.role_tokens(Role::Evaluator));
+        match json_object(&raw).and_then(|answer| read(&answer)) {
+            Ok(evaluation) => return Ok(Evaluation { tokens_used, ..evaluation }),
+            Err(problem) => {
+                messages.push(Message::assistant(said(raw.clone())));
+                messages
+                    .push(Message::user(run.render(Template::EvaluatorRepair, json!({"problem": problem}))?));
+            }
+        }
+    }
+    Ok(Evaluation {
+        verdict: Verdict::Fail,
+        confidence: 0.0,
+        feedback: Some(text::truncate(&said(raw), RAW_ANSWER_LIMIT).into_owned()),
+        summary: None,
+        tokens_used: run.read(|state| state.role_tokens(Role::Evaluator)),
+        overruled: Vec::new(),
+    })
+}
+
+fn question(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Result<String, Stop> {
+    let results: Vec<Value> = input
+        .results
+        .iter()
+        .map(|result| {
+            json!({
+                "stepId": result.step_id,
+                "status": result.status,
+                "output": shown::output_for_judge(&result.output),
+                "error": result.error,
+                "tokensUsed": result.tokens_used,
+                "durationMs": result.duration_ms,
+            })
+        })
+        .collect();
+    let slots = json!({
+        "goal": input.prompt.goal,
+        "expected_output": shown::expected_output(&input.prompt),
+        "cycle": run.read(super::state::RunState::cycle),
+        "results": results,
+        "facts": facts,
+        "scratchpad": shown::map(&input.scratchpad),
+    });
+    run.render(Template::EvaluatorUser, slots)
+}
+
+/// Reads the judge's answer, or says what is wrong with it in words for the judge.
+fn read(answer: &Value) -> Result<Evaluation, String> {
+    let verdict = match answer["verdict"].as_str() {
+        Some("pass") => Verdict::Pass,
+        Some("fail") => Verdict::Fail,
+        _ => return Err("`verdict` must be \"pass\" or \"fail\"".to_owned()),
+    };
+    let confidence = answer["confidence"].as_f64().filter(|c| (0.0..=1.0).contains(c));
+    let Some(confidence) = confidence else {
+        return Err("`confidence` must be a number from 0.0 to 1.0".to_owned());
+    };
+    let words = |key: &str| answer[key].as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);
+    let (feedback, summary) = (words("feedback"), words("summary"));
+    if verdict == Verdict::Fail && feedback.is_none() {
+        return Err("`feedback` is required when the verdict is fail".to_owned());
+    }
+    Ok(Evaluation { verdict, confidence, feedback, summary, tokens_used: 0, overruled: Vec::new() })
+}
+
+/// Lets failed checks outrank the judge, and puts them into the feedback word for word.
+fn overrule(mut evaluation: Evaluation, checks: &[CheckResult]) -> Evaluation {
+    let failed: Vec<String> = checks.iter().filter(|check| !check.passed).map(complaint).collect();
+    if failed.is_empty() {
+        return evaluation;
+    }
+    let complaints = failed.join("\n");
+    if evaluation.verdict == Verdict::Pass {
+        evaluation.overruled.push(Overruling {
+            by: "checks".to_owned(),
+            from: Verdict::Pass,
+            to: Verdict::Fail,
+            reason: failed.join("; "),
+        });
+        evaluation.verdict = Verdict::Fail;
+        evaluation.feedback = Some(complaints);
+    } else {
+        let said = evaluation.feedback.take().unwrap_or_default();
+        evaluation.feedback = Some(format!("{said}\n{complaints}"));
+    }
+    evaluation
+}
+
+fn complaint(check: &CheckResult) -> String {
+    let path = check.path.as_deref().unwrap_or_default();
+    if check.check == "exists" && check.actual == "does not exist" {
+        return format!("expected output \"{path}\" does not exist");
+    }
+    format!(
+        "check `{}` of \"{path}\" failed: expected {}, found {}",
+        check.check, check.expected, check.actual
+    )
+}
+
+/// A hook that flips the verdict is a person's decision: it stands, and the result says so.
+fn credit_hooks(before: &Evaluation, mut after: Evaluation) -> Evaluation {
+    after.overruled.clone_from(&before.overruled);
+    if before.verdict != after.verdict {
+        after.overruled.push(Overruling {
+            by: "postEvaluator hook".to_owned(),
+            from: before.verdict,
+            to: after.verdict,
+            reason: after.feedback.clone().or_else(|| after.summary.clone()).unwrap_or_default(),
+        });
+    }
+    after
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(passed: bool) -> CheckResult {
+        CheckResult {
+            check: "exists".into(),
+            path: Some("a.md".into()),
+            passed,
+            expected: "exists".into(),
+            actual: if passed { "exists".into() } else { "does not exist".into() },
+        }
+    }
+
+    #[test]
+    fn an_answer_is_read_only_when_it_is_whole() {
+        let good = json!({"verdict": "fail", "confidence": 0.5, "feedback": "do more"});
+        assert_eq!(read(&good).unwrap().feedback.as_deref(), Some("do more"));
+        for (broken, problem) in [
+            (json!({"confidence": 1}), "`verdict` must be"),
+            (json!({"verdict": "PASS", "confidence": 1}), "`verdict` must be"),
+            (json!({"verdict": "pass", "confidence": 7}), "`confidence` must be"),
+            (json!({"verdict": "pass"}), "`confidence` must be"),
+            (json!({"verdict": "fail", "confidence": 1, "feedback": " "}), "`feedback` is required"),
+        ] {
+            assert!(read(&broken).unwrap_err().starts_with(problem), "{broken}");
+        }
+    }
+
+    #[test]
+    fn a_pass_cannot_stand_beside_a_failed_check() {
+        let pass = read(&json!({"verdict": "pass", "confidence": 0.9, "summary": "done"})).unwrap();
+        assert_eq!(overrule(pass.clone(), &[check(true)]), pass);
+        let overruled = overrule(pass, &[check(true), check(false)]);
+        assert_eq!(overruled.verdict, Verdict::Fail);
+        assert_eq!(overruled.feedback.as_deref(), Some("expected output \"a.md\" does not exist"));
+        assert_eq!(overruled.overruled.len(), 1);
+    }
+
+    #[test]
+    fn a_fail_keeps_the_judges_words_and_gains_the_checks() {
+        let fail = read(&json!({"verdict": "fail", "confidence": 0.9, "feedback": "weak"})).unwrap();
+        let told = overrule(fail, &[check(false)]);
+        assert_eq!(told.feedback.as_deref(), Some("weak\nexpected output \"a.md\" does not exist"));
+        assert!(told.overruled.is_empty());
+    }
+}

@@ -1,0 +1,77 @@
+//! Owns the edges of an execution: the order of the steps before the first, the results after the last.
+//!
+//! Source of the rules: the seeds' pipeline document, "Executor". What happens inside a step is in [`super::step`].
+
+use super::run::{Run, Stop};
+use super::state::order_of;
+use crate::event::RunEvent;
+use crate::hook::{ExecutorInput, ExecutorOutput, PostExecutor, PreExecutor};
+use crate::outcome::{Reason, StepResult, StepStatus};
+use crate::plan;
+use serde_json::Value;
+
+pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
+    let Some(input) = run.read(|state| {
+        Some(ExecutorInput {
+            plan: state.plan()?.clone(),
+            prompt: state.prompt().clone(),
+            cycle: state.cycle(),
+            scratchpad: state.scratchpad().entries().clone(),
+            previous_results: state.previous_results().map(<[StepResult]>::to_vec),
+        })
+    }) else {
+        return Err(Stop::new(Reason::InternalError, "an execution without a plan was started"));
+    };
+    let (input, changed) = run.ask::<PreExecutor>(input).await?;
+    let cycle = run.read(super::state::RunState::cycle);
+    if !changed {
+        let order = order(&input.plan)?;
+        return run.emit(&RunEvent::ExecutionStarted {
+            cycle,
+            order,
+            plan: None,
+            prompt: None,
+            scratchpad: None,
+        });
+    }
+    let plan = plan::validate(input.plan, &run.pipeline.tools.names())?;
+    run.emit(&RunEvent::ExecutionStarted {
+        cycle,
+        order: order(&plan)?,
+        plan: Some(plan),
+        prompt: Some(input.prompt),
+        scratchpad: Some(input.scratchpad),
+    })
+}
+
+/// Records a step that cannot run: no tokens are spent on inputs that are broken.
+pub(super) fn skip(run: &Run<'_>, index: usize, dependency: &str) -> Result<(), Stop> {
+    let Some((cycle, step_id)) = run.read(|state| Some((state.cycle(), state.step(index)?.id.clone())))
+    else {
+        return Ok(());
+    };
+    let result = StepResult {
+        step_id,
+        status: StepStatus::Failure,
+        output: Value::Null,
+        error: Some(format!("Skipped: dependency \"{dependency}\" failed")),
+        tokens_used: 0,
+        duration_ms: 0,
+    };
+    run.emit(&RunEvent::StepCompleted { cycle, result, skipped: true })
+}
+
+pub(super) async fn finish(run: &Run<'_>) -> Result<(), Stop> {
+    let (cycle, output) = run.read(|state| {
+        let results = state.results();
+        let tokens_used = results.iter().map(|result| result.tokens_used).sum();
+        (state.cycle(), ExecutorOutput { results, logs: state.cycle_logs().to_vec(), tokens_used })
+    });
+    let tokens_used = output.tokens_used;
+    let (output, changed) = run.ask::<PostExecutor>(output).await?;
+    run.emit(&RunEvent::ExecutionCompleted { cycle, results: changed.then_some(output.results), tokens_used })
+}
+
+fn order(plan: &plan::Plan) -> Result<Vec<String>, Stop> {
+    order_of(plan).map_err(|message| Stop::new(Reason::CycleError, message))
+}

@@ -1,0 +1,52 @@
+//! Owns the loop: Plan → Execute → Evaluate until a verdict passes or a limit is hit.
+//!
+//! Every decision is a fold over events ([`state`]); the driver performs what the fold asks for and turns its ends into events. Nothing here
+//! prints, reads the environment or the clock, or opens a file except through [`crate::workspace`].
+
+mod answer;
+mod cancel;
+mod driver;
+mod evaluator;
+mod evidence;
+mod executor;
+mod llm;
+mod planner;
+mod run;
+mod shown;
+pub mod state;
+mod step;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use crate::config::Config;
+use crate::event::Clock;
+use crate::hook::HookBus;
+use crate::provider::Provider;
+use crate::template::Templates;
+use crate::tool::Registry;
+use crate::workspace::Workspace;
+
+pub use cancel::{Cancel, Cause};
+pub use driver::Finished;
+
+/// Everything that a run needs, wired.
+pub struct Pipeline {
+    /// Answers model calls.
+    pub provider: Arc<dyn Provider>,
+    /// The tools that a plan may use.
+    pub tools: Registry,
+    /// The hooks that are asked.
+    pub hooks: HookBus,
+    /// Where the work is done.
+    pub workspace: Arc<Workspace>,
+    /// Models, limits.
+    pub config: Config,
+    /// The environment of the processes that tools start.
+    pub child_environment: Arc<BTreeMap<OsString, OsString>>,
+    /// What models are told.
+    pub templates: Templates,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+}

@@ -1,0 +1,99 @@
+//! Owns the planner's part of a cycle: from goal, tools and feedback to a plan that passed every validation.
+//!
+//! Source of the rules: the seeds' pipeline document, "Planner".
+
+use serde_json::json;
+
+use super::answer::json_object;
+use super::llm::Question;
+use super::run::{Run, Stop};
+use super::shown;
+use crate::event::{Role, RunEvent};
+use crate::hook::{PlannerInput, PostPlanner, PrePlanner};
+use crate::outcome::Reason;
+use crate::plan::{self, Plan, PlanError};
+use crate::provider::Message;
+use crate::template::Template;
+
+pub(super) async fn plan(run: &Run<'_>) -> Result<(), Stop> {
+    let began = run.monotonic();
+    let input = run.read(|state| PlannerInput {
+        prompt: state.prompt().clone(),
+        feedback: state.feedback().map(str::to_owned),
+    });
+    let (input, _) = run.ask::<PrePlanner>(input).await?;
+    let plan = ask_planner(run, &input).await?;
+    let (plan, changed) = run.ask::<PostPlanner>(plan).await?;
+    let plan = if changed { plan::validate(plan, &run.pipeline.tools.names())? } else { plan };
+    let (cycle, tokens_used) = run.read(|state| (state.cycle(), state.role_tokens(Role::Planner)));
+    run.emit(&RunEvent::PlanCompleted { cycle, plan, tokens_used, duration_ms: run.since(began) })
+}
+
+async fn ask_planner(run: &Run<'_>, input: &PlannerInput) -> Result<Plan, Stop> {
+    let system = system_prompt(run)?;
+    let mut messages = vec![Message::user(question(run, input)?)];
+    let tools = run.pipeline.tools.names();
+    let attempts = run.pipeline.config.limits.retry_attempts.saturating_add(1);
+    let mut problem = String::new();
+    for attempt in 1..=attempts {
+        let question = Question {
+            model: &run.pipeline.config.model.planner,
+            system: &system,
+            messages: &messages,
+            tool: None,
+        };
+        let response = run.ask_model(run.purpose(Role::Planner, attempt), question).await?;
+        let parsed = match json_object(&response.text) {
+            Ok(answer) => plan::parse(&answer, &tools),
+            Err(fault) => Err(PlanError::Malformed(vec![fault])),
+        };
+        match parsed {
+            Ok(plan) => return Ok(plan),
+            Err(PlanError::Malformed(faults)) => problem = faults.join("; "),
+            Err(other) => return Err(other.into()),
+        }
+        messages.push(Message::assistant(said(response.text)));
+        messages.push(Message::user(run.render(Template::PlannerRepair, json!({"problem": problem}))?));
+    }
+    let message = format!(
+        "The planner's answer could not be parsed as a plan after {}: {problem}",
+        crate::text::plural("attempt", attempts as usize)
+    );
+    Err(Stop::new(Reason::CycleError, message))
+}
+
+fn system_prompt(run: &Run<'_>) -> Result<String, Stop> {
+    let template = if run.read(super::state::RunState::cycle) > 1 {
+        Template::PlannerReviseSystem
+    } else {
+        Template::PlannerSystem
+    };
+    let models = &run.pipeline.config.model;
+    let slots = json!({
+        "tools": shown::tools(&run.pipeline.tools),
+        "models": shown::models(models),
+        "executor_model": models.executor,
+    });
+    run.render(template, slots)
+}
+
+fn question(run: &Run<'_>, input: &PlannerInput) -> Result<String, Stop> {
+    let mut slots = json!({
+        "goal": input.prompt.goal,
+        "context": shown::map(&input.prompt.context),
+        "expected_output": shown::expected_output(&input.prompt),
+    });
+    let (cycle, scratchpad) = run.read(|state| (state.cycle(), shown::map(state.scratchpad().entries())));
+    if cycle == 1 {
+        return run.render(Template::PlannerUser, slots);
+    }
+    slots["last_cycle"] = json!(cycle - 1);
+    slots["scratchpad"] = json!(scratchpad);
+    slots["feedback"] = json!(input.feedback.as_deref().unwrap_or("(none)"));
+    run.render(Template::PlannerReviseUser, slots)
+}
+
+/// Providers refuse an empty message in a conversation.
+pub(super) fn said(text: String) -> String {
+    if text.trim().is_empty() { "(nothing)".to_owned() } else { text }
+}

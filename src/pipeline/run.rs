@@ -1,0 +1,131 @@
+//! Owns one run in flight: the fold and the door through which its events leave, shared by everything that is under way.
+//!
+//! An event is applied to the fold and handed to the sinks in one motion; nothing can be decided on a fact that was not recorded.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::Pipeline;
+use super::state::RunState;
+use crate::event::{Fanout, RunEvent};
+use crate::hook::{CycleMeta, HookFault, Point};
+use crate::outcome::Reason;
+use crate::plan::PlanError;
+use crate::provider::ProviderError;
+use crate::template::{Template, TemplateError};
+
+/// Why the run cannot or must not go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stop {
+    pub(super) reason: Reason,
+    pub(super) message: String,
+}
+
+impl Stop {
+    pub(super) fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into() }
+    }
+}
+
+impl From<PlanError> for Stop {
+    fn from(error: PlanError) -> Self {
+        Self::new(Reason::CycleError, error.to_string())
+    }
+}
+
+impl From<HookFault> for Stop {
+    fn from(fault: HookFault) -> Self {
+        Self::new(Reason::HookStopped, fault.to_string())
+    }
+}
+
+impl From<ProviderError> for Stop {
+    fn from(error: ProviderError) -> Self {
+        Self::new(Reason::ProviderError, error.to_string())
+    }
+}
+
+impl From<TemplateError> for Stop {
+    fn from(error: TemplateError) -> Self {
+        Self::new(Reason::InternalError, error.to_string())
+    }
+}
+
+pub(super) struct Run<'p> {
+    pub(super) pipeline: &'p Pipeline,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    state: RunState,
+    fanout: Fanout,
+}
+
+impl<'p> Run<'p> {
+    pub(super) fn new(pipeline: &'p Pipeline, state: RunState, fanout: Fanout) -> Self {
+        Self { pipeline, inner: Mutex::new(Inner { state, fanout }) }
+    }
+
+    /// Records a fact. A run that cannot be recorded must not go on.
+    pub(super) fn emit(&self, event: &RunEvent) -> Result<(), Stop> {
+        let mut inner = self.lock();
+        inner.state.apply(event);
+        inner.fanout.emit(event).map_err(|e| Stop::new(Reason::JournalError, e.to_string()))
+    }
+
+    /// Returns what `read` takes from the fold.
+    pub(super) fn read<T>(&self, read: impl FnOnce(&RunState) -> T) -> T {
+        read(&self.lock().state)
+    }
+
+    /// Asks the hooks of `P`; each one is an event.
+    pub(super) async fn ask<P: Point>(&self, payload: P::Payload) -> Result<(P::Payload, bool), Stop> {
+        if !self.pipeline.hooks.listens::<P>() {
+            return Ok((payload, false));
+        }
+        let meta = self.read(|state| CycleMeta {
+            cycle_number: state.cycle(),
+            total_cycles_used: state.cycle(),
+            tokens_used: state.tokens_used(),
+        });
+        let mut unrecorded = Ok(());
+        let record = |asked: crate::hook::Asked| {
+            let emitted = self.emit(&RunEvent::HookCompleted {
+                cycle: meta.cycle_number,
+                point: P::NAME.to_owned(),
+                hook: asked.hook,
+                outcome: asked.outcome,
+                error: asked.error,
+                duration_ms: millis(asked.took),
+            });
+            if unrecorded.is_ok() {
+                unrecorded = emitted;
+            }
+        };
+        let answer = self.pipeline.hooks.ask::<P>(payload, meta, &*self.pipeline.clock, record).await;
+        unrecorded?;
+        Ok(answer?)
+    }
+
+    pub(super) fn render(&self, template: Template, slots: impl serde::Serialize) -> Result<String, Stop> {
+        Ok(self.pipeline.templates.render(template, slots)?)
+    }
+
+    pub(super) fn monotonic(&self) -> Duration {
+        self.pipeline.clock.monotonic()
+    }
+
+    /// Returns the milliseconds since `began`.
+    pub(super) fn since(&self, began: Duration) -> u64 {
+        millis(self.monotonic().saturating_sub(began))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic while the lock was held is a bug that ends the run as an internal error; the result must still be written.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(super) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

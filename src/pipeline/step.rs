@@ -1,0 +1,253 @@
+//! Owns what happens inside one step: its prompt, the model's tool calls or its words, the tools themselves, the result.
+//!
+//! A failure in here is a failed step, which the planner hears of; only a budget, a hook or a broken record ends the run.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use serde_json::{Value, json};
+
+use super::llm::{Fault, Question};
+use super::run::{Run, Stop};
+use super::shown;
+use crate::event::{Purpose, Role, RunEvent};
+use crate::hook::{PostStep, PostStepData, PreStep, PreStepData};
+use crate::outcome::{LogEntry, Reason, StepResult, StepStatus};
+use crate::plan::Step;
+use crate::provider::{FinishReason, Message};
+use crate::template::Template;
+use crate::tool::{AnyTool, Observation, ToolContext, ToolError};
+
+/// Why a step has no output.
+enum Failure {
+    /// The run is over.
+    Stop(Stop),
+    /// The step failed, in these words.
+    Step(String),
+}
+
+impl From<Stop> for Failure {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Stop(stop) => Self::Stop(stop),
+            Fault::Provider(error) => Self::Step(error.to_string()),
+        }
+    }
+}
+
+pub(super) async fn run(run: &Run<'_>, index: usize) -> Result<(), Stop> {
+    let Some((cycle, planned)) = run.read(|state| Some((state.cycle(), state.step(index)?.clone()))) else {
+        return Err(Stop::new(Reason::InternalError, "a step outside the plan was started"));
+    };
+    let id = planned.id.clone();
+    let (PreStepData { step, .. }, changed) =
+        run.ask::<PreStep>(PreStepData { step: planned, cycle }).await?;
+    if changed {
+        check_changed(run, &id, &step)?;
+    }
+    run.emit(&RunEvent::StepStarted { cycle, step: step.clone() })?;
+    let began = run.monotonic();
+    let ended = if step.tools.is_empty() { reason(run, &step).await } else { call_tools(run, &step).await };
+    let (status, output, error) = match ended {
+        Ok(output) => (StepStatus::Success, output, None),
+        Err(Failure::Step(error)) => (StepStatus::Failure, Value::Null, Some(error)),
+        Err(Failure::Stop(stop)) => return Err(stop),
+    };
+    let tokens_used = run.read(|state| state.step_tokens(&id));
+    let duration_ms = run.since(began);
+    let result = StepResult { step_id: id.clone(), status, output, error, tokens_used, duration_ms };
+    let (after, _) = run.ask::<PostStep>(PostStepData { step, result, cycle }).await?;
+    // The graph knows the step by its id, whatever a hook made of the result.
+    let result = StepResult { step_id: id, ..after.result };
+    run.emit(&RunEvent::StepCompleted { cycle, result, skipped: false })
+}
+
+/// A hook may rewrite a step, but not its place in the graph, and not to tools that do not exist.
+fn check_changed(run: &Run<'_>, id: &str, step: &Step) -> Result<(), Stop> {
+    if step.id != id {
+        let message = format!(
+            "a preStep hook renamed step \"{id}\" to \"{}\": other steps depend on its name",
+            step.id
+        );
+        return Err(Stop::new(Reason::CycleError, message));
+    }
+    match step.tools.iter().find(|tool| run.pipeline.tools.get(tool).is_none()) {
+        None => Ok(()),
+        Some(tool) => Err(crate::plan::PlanError::UnknownTool {
+            tool: tool.clone(),
+            step: step.id.clone(),
+            available: run.pipeline.tools.names(),
+        }
+        .into()),
+    }
+}
+
+async fn reason(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
+    let system = run.render(Template::ExecutorReasoningSystem, json!({}))?;
+    let messages = [Message::user(message(run, step, &[])?)];
+    let question = Question { model: model_of(run, step), system: &system, messages: &messages, tool: None };
+    let response = run.ask_model(purpose(run, step, None), question).await?;
+    if response.text.trim().is_empty() {
+        return Err(Failure::Step("LLM returned no text for a reasoning step".to_owned()));
+    }
+    if response.finish_reason == FinishReason::MaxTokens {
+        return Err(Failure::Step(format!(
+            "LLM answer was cut off at the output limit after {} tokens",
+            response.usage.output
+        )));
+    }
+    Ok(Value::String(response.text))
+}
+
+async fn call_tools(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
+    let mut outputs: Vec<(&str, Value)> = Vec::with_capacity(step.tools.len());
+    for name in &step.tools {
+        let tool = run
+            .pipeline
+            .tools
+            .get(name)
+            .ok_or_else(|| Failure::Step(format!("Tool \"{name}\" not found")))?;
+        let params = ask_for_params(run, step, tool, &outputs).await?;
+        let output = invoke(run, step, tool, params).await?;
+        outputs.push((name, output));
+    }
+    if outputs.len() == 1 {
+        return Ok(outputs.pop().map(|(_, output)| output).unwrap_or_default());
+    }
+    Ok(outputs.into_iter().map(|(_, output)| output).collect())
+}
+
+async fn ask_for_params(
+    run: &Run<'_>,
+    step: &Step,
+    tool: &dyn AnyTool,
+    earlier: &[(&str, Value)],
+) -> Result<Value, Failure> {
+    let name = tool.name();
+    let system = run.render(Template::ExecutorSystem, json!({"tool": name}))?;
+    let messages = [Message::user(message(run, step, earlier)?)];
+    let question = Question {
+        model: model_of(run, step),
+        system: &system,
+        messages: &messages,
+        tool: Some(tool.schema()),
+    };
+    let response = run.ask_model(purpose(run, step, Some(name)), question).await?;
+    let call = response.tool_use.into_iter().find(|call| call.name == name);
+    call.map(|call| call.input).ok_or_else(|| {
+        Failure::Step(format!("LLM did not call tool \"{name}\" — no tool_use block in response"))
+    })
+}
+
+async fn invoke(run: &Run<'_>, step: &Step, tool: &dyn AnyTool, params: Value) -> Result<Value, Failure> {
+    let pipeline = run.pipeline;
+    let name = tool.name().to_owned();
+    let limit = Duration::from_millis(pipeline.config.limits.tool_timeout);
+    let (cycle, scratchpad) = run.read(|state| (state.cycle(), state.scratchpad().clone()));
+    let context = ToolContext::new(
+        Arc::clone(&pipeline.workspace),
+        scratchpad,
+        Arc::clone(&pipeline.child_environment),
+        limit,
+        pipeline.clock.now(),
+    );
+    run.emit(&RunEvent::ToolStarted {
+        cycle,
+        step: step.id.clone(),
+        tool: name.clone(),
+        params: params.clone(),
+    })?;
+    let began = run.monotonic();
+    let call = AssertUnwindSafe(tool.invoke(params, &context)).catch_unwind();
+    let ended = match tokio::time::timeout(limit, call).await {
+        Ok(Ok(ended)) => ended,
+        Ok(Err(_)) => Err(ToolError::new(format!("Tool \"{name}\" panicked: this is a bug in the tool"))),
+        Err(_) => Err(ToolError::new(format!("Tool \"{name}\" timed out after {} ms", limit.as_millis()))),
+    };
+    let wrote = record_observations(run, step, &name, &context)?;
+    let (output, error) = match &ended {
+        Ok(output) => (output.clone(), None),
+        Err(error) => (Value::Null, Some(error.to_string())),
+    };
+    let duration_ms = run.since(began);
+    run.emit(&RunEvent::ToolCompleted {
+        cycle,
+        step: step.id.clone(),
+        tool: name,
+        output,
+        error,
+        wrote,
+        duration_ms,
+    })?;
+    ended.map_err(|error| Failure::Step(error.0))
+}
+
+fn record_observations(
+    run: &Run<'_>,
+    step: &Step,
+    tool: &str,
+    context: &ToolContext,
+) -> Result<Vec<String>, Stop> {
+    let cycle = run.read(super::state::RunState::cycle);
+    let mut wrote = Vec::new();
+    for observation in context.take_observations() {
+        match observation {
+            Observation::Wrote(path) => wrote.push(path),
+            Observation::Scratchpad { key, value } => {
+                run.emit(&RunEvent::ScratchpadWritten { cycle, step: step.id.clone(), key, value })?;
+            }
+            Observation::Log { level, message } => {
+                let entry = LogEntry {
+                    timestamp: run.pipeline.clock.now().as_millisecond(),
+                    cycle,
+                    step: Some(step.id.clone()),
+                    tool: Some(tool.to_owned()),
+                    level,
+                    message,
+                    duration_ms: None,
+                    tokens_used: None,
+                };
+                run.emit(&RunEvent::LogRecorded { entry })?;
+            }
+        }
+    }
+    Ok(wrote)
+}
+
+fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Value)]) -> Result<String, Stop> {
+    let earlier: Vec<Value> =
+        earlier.iter().map(|(tool, output)| json!({"tool": tool, "output": shown::value(output)})).collect();
+    let slots = run.read(|state| {
+        let inputs: Vec<Value> = state
+            .inputs(step)
+            .into_iter()
+            .map(|(id, output)| json!({"id": id, "output": shown::value(output)}))
+            .collect();
+        let prompt = state.steps_prompt();
+        json!({
+            "step": step,
+            "goal": prompt.goal,
+            "context": shown::map(&prompt.context),
+            "scratchpad": shown::map(state.scratchpad().entries()),
+            "inputs": inputs,
+            "earlier": earlier,
+        })
+    });
+    run.render(Template::ExecutorUser, slots)
+}
+
+fn model_of<'a>(run: &'a Run<'_>, step: &'a Step) -> &'a str {
+    step.model.as_deref().unwrap_or(&run.pipeline.config.model.executor)
+}
+
+fn purpose(run: &Run<'_>, step: &Step, tool: Option<&str>) -> Purpose {
+    Purpose { step: Some(step.id.clone()), tool: tool.map(str::to_owned), ..run.purpose(Role::Executor, 1) }
+}
