@@ -21,7 +21,10 @@ pub mod hook;
 pub mod provider;
 pub mod template;
 
+pub mod journal;
 pub mod pipeline;
 pub mod providers;
 pub mod render;
 pub mod tools;
+
+pub mod session;

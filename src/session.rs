@@ -1,0 +1,170 @@
+//! Owns assembly: a configuration, a prompt and the environment become a wired run. The only place that knows every adapter.
+//!
+//! Whatever can be found wrong before the first model call is found here; nothing is created that the run does not need.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::config::{Config, Environment, KEY_VARIABLES, ProviderKind};
+use crate::error::Error;
+use crate::event::{EventSink, Fanout, SystemClock};
+use crate::hook::HookBus;
+use crate::journal::{Journal, ResultFile};
+use crate::pipeline::{Cancel, Finished, Pipeline};
+use crate::prompt::Prompt;
+use crate::provider::Provider;
+use crate::providers::anthropic::Anthropic;
+use crate::providers::recording::Recording;
+use crate::providers::replay::Replay;
+use crate::secret::Secrets;
+use crate::template::Templates;
+use crate::text;
+use crate::tool::Registry;
+use crate::workspace::Workspace;
+
+/// What a run is asked to do beside its prompt and configuration.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The replies of a replay, absolute.
+    pub replay: Option<PathBuf>,
+    /// Where to record replies, absolute.
+    pub record: Option<PathBuf>,
+    /// Where to write the result as well, absolute.
+    pub result: Option<PathBuf>,
+    /// Tools to leave out.
+    pub deny_tools: Vec<String>,
+    /// Whether to record the run under `.tepa/runs`.
+    pub journal: bool,
+}
+
+/// A wired run that has not started.
+pub struct Session {
+    pipeline: Pipeline,
+    prompt: Prompt,
+    run_id: String,
+    secrets: Secrets,
+    required_sinks: Vec<Box<dyn EventSink>>,
+    recording: Option<Arc<Recording>>,
+    clock: Arc<SystemClock>,
+}
+
+impl Session {
+    /// Wires a run.
+    ///
+    /// # Errors
+    /// Anything that makes the run impossible: a missing key, a replay file with faults, a folder that cannot be written.
+    pub fn connect(
+        config: Config,
+        prompt: Prompt,
+        environment: &Environment,
+        options: Options,
+    ) -> Result<Self, Error> {
+        let tools = registry(&config, &options.deny_tools)?;
+        let workspace = Workspace::open(&environment.directory).map_err(|e| {
+            Error::usage(format!("cannot work in `{}`", environment.directory.display())).because(&e)
+        })?;
+        let (provider, recording) = provider(&config, environment, &options)?;
+        let templates =
+            Templates::load().map_err(|e| Error::broken("the templates are broken").because(&e))?;
+        let run_id = uuid::Uuid::now_v7().to_string();
+        // The result files come first: the journal's last line must not say more than they could keep.
+        let mut required_sinks: Vec<Box<dyn EventSink>> = Vec::new();
+        if let Some(path) = options.result {
+            required_sinks.push(Box::new(ResultFile::at(path)?));
+        }
+        if options.journal {
+            let journal = Journal::create(workspace.root(), &run_id)?;
+            required_sinks.push(Box::new(ResultFile::at(journal.folder().join("result.json"))?));
+            required_sinks.push(Box::new(journal));
+        }
+        let clock = Arc::new(SystemClock::default());
+        let pipeline = Pipeline {
+            provider,
+            tools,
+            hooks: HookBus::default(),
+            workspace: Arc::new(workspace),
+            config,
+            child_environment: Arc::new(environment.for_children()),
+            templates,
+            clock: Arc::<SystemClock>::clone(&clock),
+        };
+        let secrets = Secrets::new(environment.secrets());
+        Ok(Self { pipeline, prompt, run_id, secrets, required_sinks, recording, clock })
+    }
+
+    /// Returns the hooks of the run, for a caller that embeds tepa.
+    pub fn hooks(&mut self) -> &mut HookBus {
+        &mut self.pipeline.hooks
+    }
+
+    /// Runs to the settlement, showing every event to `sinks`.
+    ///
+    /// # Errors
+    /// The recording of replies could not be written; the run itself has ended.
+    pub async fn run(self, sinks: Vec<Box<dyn EventSink>>, cancel: &Cancel) -> (Finished, Result<(), Error>) {
+        let mut all = self.required_sinks;
+        all.extend(sinks);
+        let fanout = Fanout::new(self.run_id.clone(), self.clock, self.secrets, all);
+        let finished = self.pipeline.run(&self.run_id, self.prompt, fanout, cancel).await;
+        let recorded = self.recording.map_or(Ok(()), |recording| recording.save());
+        (finished, recorded)
+    }
+}
+
+/// Returns the tools that the configuration and the command line leave.
+pub fn registry(config: &Config, deny: &[String]) -> Result<Registry, Error> {
+    let mut registry = Registry::default();
+    for tool in crate::tools::built_in() {
+        registry.register(tool).map_err(|e| Error::broken("the built-in tools clash").because(&e))?;
+    }
+    let known = registry.names();
+    for name in config.tools.iter().chain(deny) {
+        if !known.contains(name) {
+            let error = Error::usage(format!("unknown tool `{name}`"));
+            return Err(match text::did_you_mean(name, known.iter().map(String::as_str)) {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None => error.hint(format!("the tools are {}", text::ticked(&known))),
+            });
+        }
+    }
+    let listed = |name: &str| config.tools.is_empty() || config.tools.iter().any(|tool| tool == name);
+    registry.retain(|name| listed(name) && !deny.iter().any(|denied| denied == name));
+    Ok(registry)
+}
+
+type Wired = (Arc<dyn Provider>, Option<Arc<Recording>>);
+
+fn provider(config: &Config, environment: &Environment, options: &Options) -> Result<Wired, Error> {
+    let base_url = config.base_url.as_deref();
+    let plain: Arc<dyn Provider> = match config.provider.unwrap_or(ProviderKind::Anthropic) {
+        ProviderKind::Anthropic => {
+            let variable = KEY_VARIABLES[0];
+            let Some(key) = environment.secret(variable) else {
+                return Err(Error::usage(format!(
+                    "no key for the provider `anthropic`: `{variable}` is not set"
+                ))
+                .hint("set it, or run without a key on scripted replies: `--provider replay`"));
+            };
+            let base_url = base_url.or_else(|| environment.variable("ANTHROPIC_BASE_URL"));
+            Arc::new(Anthropic::connect(key, base_url)?)
+        }
+        ProviderKind::Replay => {
+            let Some(path) = &options.replay else {
+                return Err(Error::usage("the provider `replay` needs a file with replies")
+                    .hint("name it with `--replay FILE`"));
+            };
+            Arc::new(Replay::load(path, &shown(path, environment))?)
+        }
+    };
+    let Some(path) = &options.record else {
+        return Ok((plain, None));
+    };
+    let recording =
+        Arc::new(Recording::create(plain, path, &shown(path, environment), environment.secrets())?);
+    Ok((Arc::<Recording>::clone(&recording), Some(recording)))
+}
+
+/// Returns a path as a person would write it from the folder the run works in.
+pub fn shown(path: &std::path::Path, environment: &Environment) -> String {
+    path.strip_prefix(&environment.directory).unwrap_or(path).display().to_string()
+}
