@@ -28,3 +28,5 @@ pub mod render;
 pub mod tools;
 
 pub mod session;
+
+pub mod cli;

@@ -1,0 +1,232 @@
+//! Owns the command line as it is typed: names, help, and nothing that is resolved.
+
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::config::{DurationText, LoggingLevel, ProviderKind};
+
+/// The exit codes, shown by `tepa run --help` and compared with the README by a test.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0    pass: the verdict is pass and no check contradicts it
+  1    fail: judged and found wanting, cycles used up, a cycle error, or a hook stopped it
+  2    invalid: command line, prompt, config or key; nothing ran
+  3    terminated: a budget (tokens, time) ran out
+  4    no verdict: provider or journal broke, or a bug in tepa
+  130  SIGINT; 143 SIGTERM: children killed, result written";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  tepa run prompts/task.yaml                        run with the configured provider
+  tepa run prompts/task.yaml --provider replay      run offline, on prompts/task.replay.yaml
+  tepa run task.yaml --output json -q > result.json one result object on standard output
+  tepa run task.yaml --record replies.yaml          keep the model's replies, to run offline later";
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Runs a task from a file through Plan, Execute, Evaluate; the exit code is the verdict.
+#[derive(Debug, Parser)]
+#[command(name = "tepa", version, styles = STYLES, propagate_version = true, arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub(super) global: GlobalArguments,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct GlobalArguments {
+    /// How much to show
+    #[arg(long, global = true, value_enum, value_name = "LEVEL", env = "TEPA_LOG_LEVEL")]
+    pub(super) log_level: Option<LoggingLevelArgument>,
+    /// When to use colour
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto", env = "TEPA_COLOR")]
+    pub(super) color: ColorArgument,
+    /// Show nothing but errors
+    #[arg(short, long, global = true)]
+    pub(super) quiet: bool,
+    /// Work in this folder
+    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
+    pub(super) directory: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run a task
+    #[command(after_help = EXIT_CODES, after_long_help = format!("{EXIT_CODES}\n\n{RUN_EXAMPLES}"))]
+    Run(Box<RunArguments>),
+    /// Check prompt and config files without calling a provider
+    #[command(after_help = "Exit codes: 0 valid, 1 faults found, 2 usage or unreadable file")]
+    Validate(ValidateArguments),
+    /// Show the tools that a run has
+    Tools {
+        #[command(subcommand)]
+        command: ToolsCommand,
+    },
+    /// Print a completion script
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RunArguments {
+    /// The task: a .yaml, .yml or .json file, or - for YAML on standard input
+    #[arg(value_name = "PROMPT")]
+    pub(super) prompt: PathBuf,
+    /// Who answers model calls
+    #[arg(long, value_name = "PROVIDER", env = "TEPA_PROVIDER", help_heading = "Provider")]
+    pub(super) provider: Option<String>,
+    /// Reach the provider here instead of at its own address
+    #[arg(long, value_name = "URL", env = "TEPA_BASE_URL", help_heading = "Provider")]
+    pub(super) base_url: Option<String>,
+    /// The model of every role
+    #[arg(long, value_name = "MODEL", env = "TEPA_MODEL", help_heading = "Provider")]
+    pub(super) model: Option<String>,
+    /// The planner's model
+    #[arg(long, value_name = "MODEL", env = "TEPA_PLANNER_MODEL", help_heading = "Provider")]
+    pub(super) planner_model: Option<String>,
+    /// The executor's model
+    #[arg(long, value_name = "MODEL", env = "TEPA_EXECUTOR_MODEL", help_heading = "Provider")]
+    pub(super) executor_model: Option<String>,
+    /// The evaluator's model
+    #[arg(long, value_name = "MODEL", env = "TEPA_EVALUATOR_MODEL", help_heading = "Provider")]
+    pub(super) evaluator_model: Option<String>,
+    /// Replies for `--provider replay` [default: <prompt>.replay.yaml beside the prompt]
+    #[arg(long, value_name = "FILE", env = "TEPA_REPLAY", help_heading = "Provider")]
+    pub(super) replay: Option<PathBuf>,
+    /// Write every reply of the provider to this file, for `--replay`
+    #[arg(long, value_name = "FILE", env = "TEPA_RECORD", help_heading = "Provider")]
+    pub(super) record: Option<PathBuf>,
+    /// A configuration file, on top of the user's and the project's
+    #[arg(long, value_name = "FILE", env = "TEPA_CONFIG", help_heading = "Configuration")]
+    pub(super) config: Option<PathBuf>,
+    /// Take unknown keys in files as warnings
+    #[arg(long, help_heading = "Configuration")]
+    pub(super) allow_unknown: bool,
+    /// The tools of the run, instead of all
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        env = "TEPA_TOOLS",
+        help_heading = "Configuration"
+    )]
+    pub(super) tools: Vec<String>,
+    /// Leave a tool out (again for more)
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Configuration")]
+    pub(super) deny_tool: Vec<String>,
+    /// Cycles before the run fails
+    #[arg(long, value_name = "N", env = "TEPA_MAX_CYCLES", help_heading = "Limits",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_cycles: Option<u32>,
+    /// Tokens over all model calls before the run is terminated
+    #[arg(long, value_name = "N", env = "TEPA_MAX_TOKENS", help_heading = "Limits",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) max_tokens: Option<u64>,
+    /// Wall clock of the whole run, such as 90s or 1h 30m
+    #[arg(long, value_name = "DURATION", env = "TEPA_TIMEOUT", help_heading = "Limits",
+          value_parser = DurationText::parse)]
+    pub(super) timeout: Option<DurationText>,
+    /// Milliseconds per tool call
+    #[arg(long, value_name = "MS", env = "TEPA_TOOL_TIMEOUT", help_heading = "Limits",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) tool_timeout: Option<u64>,
+    /// What standard output carries: the feedback, one result object, or one event a line
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        default_value = "text",
+        env = "TEPA_OUTPUT",
+        help_heading = "Output"
+    )]
+    pub(super) output: OutputArgument,
+    /// Write the result to this file as well
+    #[arg(long, value_name = "FILE", env = "TEPA_RESULT", help_heading = "Output")]
+    pub(super) result: Option<PathBuf>,
+    /// Do not record the run under .tepa/runs
+    #[arg(long, help_heading = "Output")]
+    pub(super) no_journal: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ValidateArguments {
+    /// Prompt and config files
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    /// Take unknown keys as warnings
+    #[arg(long)]
+    pub(super) allow_unknown: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ToolsCommand {
+    /// List all tools
+    List,
+    /// Show one tool with its parameters
+    Show {
+        /// The tool
+        name: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LoggingLevelArgument {
+    /// The final line only
+    Minimal,
+    /// Plan, steps, verdict
+    Standard,
+    /// With durations, tokens, reasoning, arguments, retries
+    Verbose,
+}
+
+impl From<LoggingLevelArgument> for LoggingLevel {
+    fn from(argument: LoggingLevelArgument) -> Self {
+        match argument {
+            LoggingLevelArgument::Minimal => Self::Minimal,
+            LoggingLevelArgument::Standard => Self::Standard,
+            LoggingLevelArgument::Verbose => Self::Verbose,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ColorArgument {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum OutputArgument {
+    /// The final feedback
+    Text,
+    /// One result object
+    Json,
+    /// One event a line
+    Jsonl,
+}
+
+/// Returns the kind of provider that `name` means, or what to say about it.
+pub(super) fn provider_kind(name: &str) -> Result<ProviderKind, crate::error::Error> {
+    if let Some(kind) = ProviderKind::ALL.into_iter().find(|kind| kind.name() == name) {
+        return Ok(kind);
+    }
+    let names = ProviderKind::ALL.map(ProviderKind::name);
+    let error = crate::error::Error::usage(format!("unknown provider `{name}`"));
+    Err(match crate::text::did_you_mean(name, names) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint(format!("the providers are {}", crate::text::ticked(names))),
+    })
+}

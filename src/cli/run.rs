@@ -1,0 +1,104 @@
+//! Owns `tepa run`: load, wire, show, settle.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::args::{GlobalArguments, OutputArgument, RunArguments};
+use super::status::ExitStatus;
+use super::ui::Ui;
+use super::{load, signals};
+use crate::config::{Config, Environment, LoggingLevel, ProviderKind};
+use crate::error::Error;
+use crate::event::EventSink;
+use crate::pipeline::{Cancel, Finished};
+use crate::render::{Jsonl, Live, Plain, Style, prose};
+use crate::session::{Options, Session};
+
+/// How long work that was abandoned may take to notice, before the process leaves without it.
+const LEAVING: Duration = Duration::from_millis(500);
+
+pub(super) fn run(
+    arguments: &RunArguments,
+    global: &GlobalArguments,
+    environment: &Environment,
+    ui: &Ui,
+) -> anyhow::Result<ExitStatus> {
+    let (config, prompt) = load::everything(arguments, global, environment, ui)?;
+    let options = options(arguments, &config, environment);
+    let sinks = sinks(arguments.output, config.logging.level, ui);
+    let session = Session::connect(config, prompt, environment, options)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|e| Error::broken("cannot start the runtime").because(&e))?;
+    let cancel = Cancel::default();
+    let (finished, recorded) = runtime.block_on(async {
+        signals::listen(cancel.clone());
+        session.run(sinks, &cancel).await
+    });
+    runtime.shutdown_timeout(LEAVING);
+    recorded?;
+    report(arguments.output, &finished, ui)
+}
+
+/// Prints the data of the run; a result that did not reach its reader is not a pass.
+fn report(output: OutputArgument, finished: &Finished, ui: &Ui) -> anyhow::Result<ExitStatus> {
+    let text = match output {
+        OutputArgument::Text => format!("{}\n", prose(finished.settlement.feedback())),
+        OutputArgument::Json => format!("{}\n", serde_json::to_string_pretty(&finished.result)?),
+        OutputArgument::Jsonl => String::new(),
+    };
+    if let Err(e) = ui.data(&text) {
+        ui.error(&Error::broken("cannot write to standard output").because(&e).into());
+        return Ok(ExitStatus::unreported());
+    }
+    Ok(ExitStatus::of_run(&finished.settlement))
+}
+
+fn options(arguments: &RunArguments, config: &Config, environment: &Environment) -> Options {
+    let resolve = |path: &PathBuf| environment.resolve(path);
+    let beside = || (config.provider == Some(ProviderKind::Replay)).then(|| replay_beside(&arguments.prompt));
+    Options {
+        replay: arguments.replay.clone().or_else(beside).as_ref().map(resolve),
+        record: arguments.record.as_ref().map(resolve),
+        result: arguments.result.as_ref().map(resolve),
+        deny_tools: arguments.deny_tool.clone(),
+        journal: !arguments.no_journal,
+    }
+}
+
+/// Returns the replay file that belongs to a prompt: `task.yaml` has `task.replay.yaml`.
+fn replay_beside(prompt: &Path) -> PathBuf {
+    let mut name = prompt.file_stem().map(OsString::from).unwrap_or_default();
+    name.push(".replay.yaml");
+    prompt.with_file_name(name)
+}
+
+fn sinks(output: OutputArgument, level: LoggingLevel, ui: &Ui) -> Vec<Box<dyn EventSink>> {
+    let mut sinks: Vec<Box<dyn EventSink>> = Vec::new();
+    if output == OutputArgument::Jsonl {
+        sinks.push(Box::new(Jsonl::new(std::io::stdout())));
+    }
+    if !ui.quiet {
+        let style = Style { color: ui.color, width: ui.width, level };
+        if ui.live && level > LoggingLevel::Minimal {
+            sinks.push(Box::new(Live::new(console::Term::buffered_stderr(), style)));
+        } else {
+            sinks.push(Box::new(Plain::new(std::io::stderr(), style)));
+        }
+    }
+    sinks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_replay_file_lies_beside_its_prompt() {
+        assert_eq!(replay_beside(Path::new("prompts/task.yaml")), Path::new("prompts/task.replay.yaml"));
+        assert_eq!(replay_beside(Path::new("a.b.json")), Path::new("a.b.replay.yaml"));
+    }
+}

@@ -1,0 +1,98 @@
+//! Owns the terminal: the one place that writes to standard output and standard error.
+//!
+//! Data goes to standard output, everything for a person to standard error. A reader that goes away ends the printing, not the command.
+
+use std::io::{self, Write as _};
+
+use console::Style;
+
+use super::args::ColorArgument;
+use crate::config::Environment;
+use crate::error::{Error, Message};
+use crate::secret::Secrets;
+use crate::source::Diagnostics;
+
+/// The terminal.
+#[derive(Debug, Clone)]
+pub(super) struct Ui {
+    /// Whether standard error takes colour.
+    pub(super) color: bool,
+    /// Columns of standard error.
+    pub(super) width: u16,
+    /// Whether standard error can be drawn on.
+    pub(super) live: bool,
+    /// Whether only errors are shown.
+    pub(super) quiet: bool,
+    secrets: Secrets,
+}
+
+impl Ui {
+    pub(super) fn new(environment: &Environment, color: ColorArgument, quiet: bool) -> Self {
+        let dumb = environment.variable("TERM") == Some("dumb");
+        let terminal = environment.stderr_is_terminal;
+        let color = match color {
+            ColorArgument::Always => true,
+            ColorArgument::Never => false,
+            ColorArgument::Auto if environment.variable("NO_COLOR").is_some() => false,
+            ColorArgument::Auto
+                if environment.variable("CLICOLOR_FORCE").is_some_and(|value| value != "0") =>
+            {
+                true
+            }
+            ColorArgument::Auto => terminal && !dumb,
+        };
+        let width = console::Term::stderr().size_checked().map_or(100, |(_, columns)| columns);
+        let live = terminal && !dumb && environment.variable("CI").is_none();
+        Self { color, width, live, quiet, secrets: Secrets::new(environment.secrets()) }
+    }
+
+    /// Writes data. A reader that went away is no error.
+    pub(super) fn data(&self, text: &str) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        let text = self.secrets.redact(text);
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            end => end,
+        }
+    }
+
+    /// Writes for a person. There is nowhere to report a standard error that is gone.
+    pub(super) fn say(&self, text: &str) {
+        let text = self.secrets.redact(text);
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Writes the faults of a file as rustc would.
+    pub(super) fn faults(&self, diagnostics: &Diagnostics) {
+        let width = usize::from(self.width);
+        self.say(&format!("{}\n\n", diagnostics.render(self.color, width).trim_end()));
+    }
+
+    /// Writes an error: what, why, what to do.
+    pub(super) fn error(&self, error: &anyhow::Error) {
+        match error.downcast_ref::<Error>() {
+            Some(Error::Invalid(files)) => files.iter().for_each(|file| self.faults(file)),
+            Some(Error::Usage(message) | Error::Broken(message)) => self.message(message),
+            None => self.message(&Message {
+                text: error.to_string(),
+                causes: error.chain().skip(1).map(ToString::to_string).collect(),
+                hint: None,
+            }),
+        }
+    }
+
+    fn message(&self, message: &Message) {
+        let mut text = format!("{} {}\n", self.styled("error:", Style::new().red().bold()), message.text);
+        for cause in &message.causes {
+            text += &format!("  {cause}\n");
+        }
+        if let Some(hint) = &message.hint {
+            text += &format!("{} {hint}\n", self.styled("hint:", Style::new().cyan().bold()));
+        }
+        self.say(&text);
+    }
+
+    fn styled(&self, word: &str, style: Style) -> String {
+        style.force_styling(self.color).apply_to(word).to_string()
+    }
+}

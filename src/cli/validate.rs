@@ -1,0 +1,64 @@
+//! Owns `tepa validate`: every fault of every file, without a provider.
+
+use serde_json::Value;
+
+use super::args::ValidateArguments;
+use super::load;
+use super::status::ExitStatus;
+use super::ui::Ui;
+use crate::config::Environment;
+use crate::prompt;
+use crate::source::{Diagnostics, Document, SourceFile, UnknownKeys};
+use crate::text;
+
+pub(super) fn run(arguments: &ValidateArguments, environment: &Environment, ui: &Ui) -> ExitStatus {
+    let unknown = load::unknown_keys(arguments.allow_unknown);
+    let mut broken = 0;
+    let mut unreadable = false;
+    for path in &arguments.files {
+        let file = match load::read(&environment.resolve(path), &path.display().to_string()) {
+            Ok(file) => file,
+            Err(error) => {
+                unreadable = true;
+                ui.error(&error.into());
+                continue;
+            }
+        };
+        let faults = check(file, unknown);
+        broken += usize::from(faults.has_errors());
+        if !faults.is_empty() && (faults.has_errors() || !ui.quiet) {
+            ui.faults(&faults);
+        }
+    }
+    if !ui.quiet {
+        let checked = text::plural("file", arguments.files.len());
+        let verdict = if broken == 0 { "no faults".to_owned() } else { format!("{broken} with faults") };
+        ui.say(&format!("{checked} checked: {verdict}\n"));
+    }
+    match (unreadable, broken) {
+        (true, _) => ExitStatus::usage(),
+        (false, 0) => ExitStatus::answered(),
+        (false, _) => ExitStatus::faults_found(),
+    }
+}
+
+fn check(file: SourceFile, unknown: UnknownKeys) -> Diagnostics {
+    let document = match Document::parse(file) {
+        Ok(document) => document,
+        Err(faults) => return faults,
+    };
+    let ended = if looks_like_config(document.value()) {
+        crate::config::load(&document, &crate::tools::NAMES, unknown).map(|(_, warnings)| warnings)
+    } else {
+        prompt::load(&document, unknown).map(|(_, warnings)| warnings)
+    };
+    ended.unwrap_or_else(|faults| faults)
+}
+
+/// A file without any key of a prompt and with at least one of a configuration is a configuration.
+fn looks_like_config(value: &Value) -> bool {
+    let has = |key: &&str| value.get(key).is_some();
+    let prompt = ["goal", "expectedOutput"].iter().any(has);
+    let config = ["model", "limits", "tools", "logging", "provider", "baseUrl"].iter().any(has);
+    config && !prompt
+}
