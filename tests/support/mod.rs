@@ -1,0 +1,254 @@
+//! What the integration tests share: a folder to work in, the binary, and a pipeline in process whose clock stands still.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "each test binary uses its own part of this, and a test fails by panicking"
+)]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tepa::config::{Config, Layers, Origin};
+use tepa::event::{Clock, Envelope, EventSink, Fanout, RunEvent};
+use tepa::hook::HookBus;
+use tepa::pipeline::{Cancel, Finished, Pipeline};
+use tepa::prompt::Prompt;
+use tepa::provider::{Provider, ProviderError, Request, Response};
+use tepa::providers::replay::Replay;
+use tepa::secret::Secrets;
+use tepa::source::{Document, SourceFile, UnknownKeys};
+use tepa::template::Templates;
+use tepa::tool::Registry;
+use tepa::workspace::Workspace;
+
+/// The binary under test.
+pub const TEPA: &str = env!("CARGO_BIN_EXE_tepa");
+
+/// Returns the binary with nothing of this machine in its environment, at work in `folder`.
+pub fn tepa(folder: &Path) -> Command {
+    let mut command = Command::new(TEPA);
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("HOME", folder.join("no-home")).current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+/// Runs a command to its end; a test that hangs is killed by the runner's own limit, a child that hangs by this one.
+pub fn finish(command: &mut Command) -> Output {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.wait_with_output().unwrap()
+}
+
+/// Copies a folder with everything in it.
+pub fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Returns the files below a folder, relative to it, sorted.
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
+    fn walk(folder: &Path, root: &Path, files: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, root, files);
+            } else {
+                files.push(path.strip_prefix(root).unwrap().to_path_buf());
+            }
+        }
+    }
+    let mut files = Vec::new();
+    walk(folder, folder, &mut files);
+    files.sort();
+    files
+}
+
+/// A clock that stands still.
+#[derive(Debug, Default)]
+pub struct StoppedClock;
+
+impl Clock for StoppedClock {
+    fn now(&self) -> jiff::Timestamp {
+        jiff::Timestamp::UNIX_EPOCH
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// Keeps every request that passes through.
+pub struct Capture<P> {
+    inner: P,
+    requests: Arc<Mutex<Vec<Request>>>,
+}
+
+impl<P: Provider> Provider for Capture<P> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Response, ProviderError>> {
+        self.requests.lock().unwrap().push(request.clone());
+        self.inner.complete(request)
+    }
+
+    fn finish(&self) -> Result<(), ProviderError> {
+        self.inner.finish()
+    }
+}
+
+/// Keeps every event.
+#[derive(Clone, Default)]
+pub struct Events(Arc<Mutex<Vec<RunEvent>>>);
+
+impl Events {
+    pub fn all(&self) -> Vec<RunEvent> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl EventSink for Events {
+    fn name(&self) -> &'static str {
+        "the test"
+    }
+
+    fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
+        self.0.lock().unwrap().push(envelope.event.clone());
+        Ok(())
+    }
+}
+
+/// A pipeline in process, on scripted replies.
+pub struct Bench {
+    pub folder: tempfile::TempDir,
+    pub pipeline: Pipeline,
+    pub prompt: Prompt,
+    pub requests: Arc<Mutex<Vec<Request>>>,
+    pub events: Events,
+}
+
+impl Bench {
+    /// Returns a pipeline for a prompt, a replay file and a configuration layer, all as YAML.
+    pub fn new(prompt: &str, replies: &str, config: &serde_json::Value) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let replay = folder.path().join("bench.replay.yaml");
+        fs::write(&replay, replies).unwrap();
+        let provider = Replay::load(&replay, "bench.replay.yaml").unwrap_or_else(|e| panic!("{e:?}"));
+        fs::remove_file(&replay).unwrap();
+        Self::with_provider(folder, prompt, provider, config)
+    }
+
+    pub fn with_provider(
+        folder: tempfile::TempDir,
+        prompt: &str,
+        provider: impl Provider + 'static,
+        config: &serde_json::Value,
+    ) -> Self {
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let capture = Capture { inner: provider, requests: Arc::clone(&requests) };
+        let mut tools = Registry::default();
+        for tool in tepa::tools::built_in() {
+            tools.register(tool).unwrap();
+        }
+        let pipeline = Pipeline {
+            provider: Arc::new(capture),
+            tools,
+            hooks: HookBus::default(),
+            workspace: Arc::new(Workspace::open(folder.path()).unwrap()),
+            config: resolve(config),
+            child_environment: Arc::new(children()),
+            templates: Templates::load().unwrap(),
+            clock: Arc::new(StoppedClock),
+        };
+        let prompt = parse_prompt(prompt);
+        Self { folder, pipeline, prompt, requests, events: Events::default() }
+    }
+
+    /// Runs to the settlement.
+    pub async fn run(&self) -> Finished {
+        self.run_until(&Cancel::default()).await
+    }
+
+    /// Runs to the settlement or until it is told to stop.
+    pub async fn run_until(&self, cancel: &Cancel) -> Finished {
+        let sinks: Vec<Box<dyn EventSink>> = vec![Box::new(self.events.clone())];
+        let fanout = Fanout::new("bench".into(), Arc::new(StoppedClock), Secrets::default(), sinks);
+        self.pipeline.run("bench", self.prompt.clone(), fanout, cancel).await
+    }
+
+    /// Returns everything that was sent, as one document.
+    pub fn conversation(&self) -> String {
+        conversation(&self.requests.lock().unwrap())
+    }
+}
+
+/// Returns a configuration: the defaults and one layer.
+pub fn resolve(layer: &serde_json::Value) -> Config {
+    let mut layers = Layers::defaults().unwrap();
+    layers.push(Origin::CommandLine, layer.clone());
+    layers.resolve().unwrap()
+}
+
+/// Returns the prompt that a YAML text holds.
+pub fn parse_prompt(text: &str) -> Prompt {
+    let file = SourceFile::from_text("prompt.yaml", text, tepa::source::Format::Yaml);
+    let document = Document::parse(file).unwrap_or_else(|faults| panic!("{}", faults.render(false, 100)));
+    let loaded = tepa::prompt::load(&document, UnknownKeys::Refuse);
+    loaded.unwrap_or_else(|faults| panic!("{}", faults.render(false, 100))).0
+}
+
+/// Returns every request in full: what a changed template changes shows as a difference of this text.
+pub fn conversation(requests: &[Request]) -> String {
+    let mut text = String::new();
+    for (at, request) in requests.iter().enumerate() {
+        let tool = request.tool.as_ref().map_or("none".to_owned(), |tool| format!("{} (forced)", tool.name));
+        let purpose = &request.purpose;
+        text.push_str(&format!(
+            "<!-- call {}: {purpose}, attempt {}, model {}, tool {tool}, at most {} tokens -->\n",
+            at + 1,
+            purpose.attempt,
+            request.model,
+            request.max_tokens
+        ));
+        text.push_str(&format!("\n## system\n\n{}\n", request.system));
+        for message in &request.messages {
+            text.push_str(
+                &format!("\n## {:?}\n\n{}\n", message.role, message.content).to_lowercase_heading(),
+            );
+        }
+        text.push('\n');
+    }
+    text
+}
+
+trait LowercaseHeading {
+    fn to_lowercase_heading(self) -> String;
+}
+
+impl LowercaseHeading for String {
+    fn to_lowercase_heading(self) -> String {
+        self.replacen("## User", "## user", 1).replacen("## Assistant", "## assistant", 1)
+    }
+}
+
+fn children() -> BTreeMap<OsString, OsString> {
+    std::env::vars_os().filter(|(name, _)| name == "PATH").collect()
+}
