@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::{DurationText, LoggingLevel, ProviderKind};
@@ -82,8 +83,8 @@ pub(super) struct RunArguments {
     #[arg(value_name = "PROMPT")]
     pub(super) prompt: PathBuf,
     /// Who answers model calls
-    #[arg(long, value_name = "PROVIDER", env = "TEPA_PROVIDER", help_heading = "Provider")]
-    pub(super) provider: Option<String>,
+    #[arg(long, value_name = "PROVIDER", env = "TEPA_PROVIDER", help_heading = "Provider", value_parser = providers())]
+    pub(super) provider: Option<ProviderKind>,
     /// Reach the provider here instead of at its own address
     #[arg(long, value_name = "URL", env = "TEPA_BASE_URL", help_heading = "Provider")]
     pub(super) base_url: Option<String>,
@@ -218,15 +219,8 @@ pub(super) enum OutputArgument {
     Jsonl,
 }
 
-/// Returns the kind of provider that `name` means, or what to say about it.
-pub(super) fn provider_kind(name: &str) -> Result<ProviderKind, crate::error::Error> {
-    if let Some(kind) = ProviderKind::ALL.into_iter().find(|kind| kind.name() == name) {
-        return Ok(kind);
-    }
-    let names = ProviderKind::ALL.map(ProviderKind::name);
-    let error = crate::error::Error::usage(format!("unknown provider `{name}`"));
-    Err(match crate::text::did_you_mean(name, names) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error.hint(format!("the providers are {}", crate::text::ticked(names))),
+fn providers() -> impl TypedValueParser<Value = ProviderKind> {
+    PossibleValuesParser::new(ProviderKind::ALL.map(ProviderKind::name)).try_map(|name| {
+        ProviderKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or("unknown provider")
     })
 }

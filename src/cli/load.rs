@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use directories::ProjectDirs;
 use serde_json::{Map, Value, json};
 
-use super::args::{GlobalArguments, RunArguments, provider_kind};
+use super::args::{GlobalArguments, RunArguments};
 use super::ui::Ui;
 use crate::config::{self, Config, Environment, Layers, LoggingLevel, Origin};
 use crate::error::Error;
@@ -59,7 +59,7 @@ pub(super) fn everything(
     let (Some(prompt), true) = (prompt, invalid.is_empty()) else {
         return Err(Error::Invalid(invalid).into());
     };
-    layers.push(Origin::CommandLine, flags(run, global)?);
+    layers.push(Origin::CommandLine, flags(run, global));
     Ok((layers.resolve()?, prompt))
 }
 
@@ -106,7 +106,7 @@ fn config_files(run: &RunArguments, environment: &Environment) -> Vec<(PathBuf, 
 }
 
 /// Returns what the command line (and `TEPA_*`) say, in the form of a configuration file.
-fn flags(run: &RunArguments, global: &GlobalArguments) -> Result<Value, Error> {
+fn flags(run: &RunArguments, global: &GlobalArguments) -> Value {
     let mut model = Map::new();
     for (role, own) in [
         ("planner", &run.planner_model),
@@ -118,9 +118,8 @@ fn flags(run: &RunArguments, global: &GlobalArguments) -> Result<Value, Error> {
         }
     }
     let level = global.log_level.map(LoggingLevel::from);
-    let provider = run.provider.as_deref().map(provider_kind).transpose()?;
-    Ok(json!({
-        "provider": provider,
+    json!({
+        "provider": run.provider,
         "baseUrl": run.base_url,
         "model": model,
         "limits": {
@@ -131,5 +130,5 @@ fn flags(run: &RunArguments, global: &GlobalArguments) -> Result<Value, Error> {
         },
         "tools": (!run.tools.is_empty()).then_some(&run.tools),
         "logging": {"level": level},
-    }))
+    })
 }

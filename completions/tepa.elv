@@ -1,0 +1,168 @@
+
+use builtin;
+use str;
+
+set edit:completion:arg-completer[tepa] = {|@words|
+    fn spaces {|n|
+        builtin:repeat $n ' ' | str:join ''
+    }
+    fn cand {|text desc|
+        edit:complex-candidate $text &display=$text' '(spaces (- 14 (wcswidth $text)))$desc
+    }
+    var command = 'tepa'
+    for word $words[1..-1] {
+        if (str:has-prefix $word '-') {
+            break
+        }
+        set command = $command';'$word
+    }
+    var completions = [
+        &'tepa'= {
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+            cand run 'Run a task'
+            cand validate 'Check prompt and config files without calling a provider'
+            cand tools 'Show the tools that a run has'
+            cand completions 'Print a completion script'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'tepa;run'= {
+            cand --provider 'Who answers model calls'
+            cand --base-url 'Reach the provider here instead of at its own address'
+            cand --model 'The model of every role'
+            cand --planner-model 'The planner''s model'
+            cand --executor-model 'The executor''s model'
+            cand --evaluator-model 'The evaluator''s model'
+            cand --replay 'Replies for `--provider replay` [default: <prompt>.replay.yaml beside the prompt]'
+            cand --record 'Write every reply of the provider to this file, for `--replay`'
+            cand --config 'A configuration file, on top of the user''s and the project''s'
+            cand --tools 'The tools of the run, instead of all'
+            cand --deny-tool 'Leave a tool out (again for more)'
+            cand --max-cycles 'Cycles before the run fails'
+            cand --max-tokens 'Tokens over all model calls before the run is terminated'
+            cand --timeout 'Wall clock of the whole run, such as 90s or 1h 30m'
+            cand --tool-timeout 'Milliseconds per tool call'
+            cand --output 'What standard output carries: the feedback, one result object, or one event a line'
+            cand --result 'Write the result to this file as well'
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand --allow-unknown 'Take unknown keys in files as warnings'
+            cand --no-journal 'Do not record the run under .tepa/runs'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'tepa;validate'= {
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand --allow-unknown 'Take unknown keys as warnings'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'tepa;tools'= {
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+            cand list 'List all tools'
+            cand show 'Show one tool with its parameters'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'tepa;tools;list'= {
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'tepa;tools;show'= {
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'tepa;tools;help'= {
+            cand list 'List all tools'
+            cand show 'Show one tool with its parameters'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'tepa;tools;help;list'= {
+        }
+        &'tepa;tools;help;show'= {
+        }
+        &'tepa;tools;help;help'= {
+        }
+        &'tepa;completions'= {
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'tepa;help'= {
+            cand run 'Run a task'
+            cand validate 'Check prompt and config files without calling a provider'
+            cand tools 'Show the tools that a run has'
+            cand completions 'Print a completion script'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'tepa;help;run'= {
+        }
+        &'tepa;help;validate'= {
+        }
+        &'tepa;help;tools'= {
+            cand list 'List all tools'
+            cand show 'Show one tool with its parameters'
+        }
+        &'tepa;help;tools;list'= {
+        }
+        &'tepa;help;tools;show'= {
+        }
+        &'tepa;help;completions'= {
+        }
+        &'tepa;help;help'= {
+        }
+    ]
+    $completions[$command]
+}

@@ -1,0 +1,180 @@
+//! Holds what is written about `tepa` to what `tepa` does: README, exit table, examples, completions, defaults.
+
+#![cfg(test)]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use tepa::source::{Document, Format, SourceFile, UnknownKeys};
+
+use support::{copy_folder, finish, tepa};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn page(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap()
+}
+
+/// Returns the blocks of a page that are fenced as `language`.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    page.split(&format!("```{language}\n"))
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap().to_owned())
+        .collect()
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// Returns the exit codes that start a line of `lines`, in order.
+fn codes(lines: &str) -> Vec<u8> {
+    lines
+        .lines()
+        .filter_map(|line| line.trim_start_matches(['|', ' ']).split([' ', ',']).next()?.parse().ok())
+        .collect()
+}
+
+#[test]
+fn the_exit_table_of_the_readme_is_that_of_the_help() {
+    let readme = page("README.md");
+    let table = readme.split("## Exit codes").nth(1).unwrap().split("\n## ").next().unwrap();
+    assert_eq!(codes(table), codes(tepa::cli::EXIT_CODES));
+    let help = finish(tepa(&root()).args(["run", "--help"]));
+    assert!(text(&help).contains(tepa::cli::EXIT_CODES), "{}", text(&help));
+}
+
+#[test]
+fn the_first_command_of_the_readme_does_what_the_readme_shows() {
+    let readme = page("README.md");
+    let commands = blocks(&readme, "console");
+    let command = commands[0].trim();
+    let arguments = command.strip_prefix("$ cargo run --release -- ").unwrap();
+    let work = tempfile::tempdir().unwrap();
+    copy_folder(&root().join("prompts"), &work.path().join("prompts"));
+    let output = finish(tepa(work.path()).args(arguments.split(' ')));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let shown = &blocks(&readme, "text")[0];
+    let last = shown.trim().lines().last().unwrap();
+    let tokens = last.split(", ").nth(1).unwrap();
+    assert!(text(&output).contains(tokens), "the README shows {tokens}: {}", text(&output));
+    let csv = fs::read_to_string(work.path().join("out/class-5b/flagged-students.csv")).unwrap();
+    assert!(csv.starts_with("student,overall_percentage,urgency,weakest_subject,attendance_rate\n"), "{csv}");
+    assert!(work.path().join("out/class-5b/progress-report.md").exists());
+    assert_eq!(commands[1].trim(), "$ cargo test", "the second command is the one that CI runs");
+    assert!(page(".ci/run").contains("\ncargo test"), "CI runs the README's test command");
+}
+
+#[test]
+fn the_task_can_be_run_again_over_its_own_output() {
+    let work = tempfile::tempdir().unwrap();
+    copy_folder(&root().join("prompts"), &work.path().join("prompts"));
+    for _ in 0..2 {
+        let output =
+            finish(tepa(work.path()).args(["run", "prompts/task.yaml", "--provider", "replay", "-q"]));
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    }
+}
+
+#[test]
+fn every_yaml_block_of_the_readme_is_valid() {
+    let mut seen = (0, 0);
+    for block in blocks(&page("README.md"), "yaml") {
+        let document = Document::parse(SourceFile::from_text("README.md", block.clone(), Format::Yaml))
+            .unwrap_or_else(|faults| panic!("{}", faults.render(false, 100)));
+        if document.value().get("goal").is_some() {
+            seen.0 += 1;
+            tepa::prompt::load(&document, UnknownKeys::Refuse)
+                .unwrap_or_else(|faults| panic!("{}", faults.render(false, 100)));
+        } else if document.value().is_object() {
+            seen.1 += 1;
+            tepa::config::load(&document, &tepa::tools::NAMES, UnknownKeys::Refuse)
+                .unwrap_or_else(|faults| panic!("{}", faults.render(false, 100)));
+        }
+    }
+    assert_eq!(seen, (1, 1), "prompts and configurations in the README");
+}
+
+#[test]
+fn the_prompts_and_the_defaults_are_valid() {
+    let prompts = fs::read_dir(root().join("prompts")).unwrap().map(|entry| entry.unwrap().path());
+    let prompts = prompts.filter(|path| path.extension().is_some_and(|ending| ending == "yaml"));
+    let mut files: Vec<_> =
+        prompts.filter(|path| !path.to_string_lossy().ends_with(".replay.yaml")).collect();
+    files.push(root().join("config/default.yaml"));
+    let output = finish(tepa(&root()).arg("validate").args(files));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+}
+
+#[cfg(unix)]
+#[test]
+fn the_data_of_the_example_is_what_its_generator_writes() {
+    let work = tempfile::tempdir().unwrap();
+    let data = root().join("prompts/class-5b");
+    fs::copy(data.join("generate.sh"), work.path().join("generate.sh")).unwrap();
+    let output = finish(std::process::Command::new("sh").arg("generate.sh").current_dir(work.path()));
+    assert!(output.status.success(), "{}", text(&output));
+    for file in ["students.csv", "grades.csv", "attendance.csv"] {
+        assert_eq!(fs::read(work.path().join(file)).unwrap(), fs::read(data.join(file)).unwrap(), "{file}");
+    }
+    let rows = |file: &str| fs::read_to_string(data.join(file)).unwrap().lines().count() - 1;
+    assert_eq!(rows("students.csv"), 28);
+    assert!(rows("grades.csv") >= 1300 && rows("attendance.csv") >= 1700);
+}
+
+#[test]
+fn the_completion_scripts_are_those_of_the_command_line() {
+    let bless = std::env::var_os("TEPA_BLESS").is_some();
+    for (shell, file) in [
+        ("bash", "tepa.bash"),
+        ("zsh", "_tepa"),
+        ("fish", "tepa.fish"),
+        ("powershell", "_tepa.ps1"),
+        ("elvish", "tepa.elv"),
+    ] {
+        let script = finish(tepa(&root()).args(["completions", shell])).stdout;
+        let path = root().join("completions").join(file);
+        if bless {
+            fs::write(&path, &script).unwrap();
+        }
+        assert!(
+            fs::read(&path).unwrap() == script,
+            "completions/{file} is out of date: see completions/README.md"
+        );
+    }
+}
+
+#[test]
+fn every_flag_that_the_readme_names_exists() {
+    let command = tepa::cli::command();
+    let flags: Vec<String> = command
+        .get_subcommands()
+        .chain([&command])
+        .flat_map(clap::Command::get_arguments)
+        .filter_map(|argument| argument.get_long().map(|long| format!("--{long}")))
+        .collect();
+    let flag = regex::Regex::new(r"`[^`\n]*?(--[a-z][a-z-]+)").unwrap();
+    let page = page("README.md");
+    let named: Vec<&str> = flag.captures_iter(&page).map(|found| found.get(1).unwrap().as_str()).collect();
+    assert!(named.len() > 15, "{named:?}");
+    for name in named {
+        let known =
+            flags.iter().any(|flag| flag == name) || ["--release", "--path", "--help"].contains(&name);
+        assert!(known, "the README names `{name}`");
+    }
+}
+
+#[test]
+fn every_variable_is_named_after_its_flag() {
+    let command = tepa::cli::command();
+    for argument in command.get_subcommands().chain([&command]).flat_map(clap::Command::get_arguments) {
+        let (Some(long), Some(variable)) = (argument.get_long(), argument.get_env()) else { continue };
+        let expected = format!("TEPA_{}", long.to_uppercase().replace('-', "_"));
+        assert_eq!(Path::new(variable), Path::new(&expected));
+    }
+}
