@@ -71,14 +71,18 @@ fn the_first_command_of_the_readme_does_what_the_readme_shows() {
 }
 
 #[test]
-fn the_task_can_be_run_again_over_its_own_output() {
+fn the_task_can_be_run_again_over_the_output_of_an_earlier_run() {
     let work = tempfile::tempdir().unwrap();
     copy_folder(&root().join("prompts"), &work.path().join("prompts"));
-    for _ in 0..2 {
-        let output =
-            finish(tepa(work.path()).args(["run", "prompts/task.yaml", "--provider", "replay", "-q"]));
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let out = work.path().join("out/class-5b");
+    fs::create_dir_all(&out).unwrap();
+    for file in ["progress-report.md", "flagged-students.csv", "student-figures.csv"] {
+        fs::write(out.join(file), "of an earlier run\n").unwrap();
     }
+    let output = finish(tepa(work.path()).args(["run", "prompts/task.yaml", "--provider", "replay"]));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert!(text(&output).contains("flagged-students.csv\" does not exist"), "{}", text(&output));
+    assert!(!fs::read_to_string(out.join("flagged-students.csv")).unwrap().contains("earlier"));
 }
 
 #[test]
