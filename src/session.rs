@@ -166,5 +166,8 @@ fn provider(config: &Config, environment: &Environment, options: &Options) -> Re
 
 /// Returns a path as a person would write it from the folder the run works in.
 pub fn shown(path: &std::path::Path, environment: &Environment) -> String {
-    path.strip_prefix(&environment.directory).unwrap_or(path).display().to_string()
+    match path.strip_prefix(&environment.directory).unwrap_or(path).display().to_string() {
+        here if here.is_empty() => ".".to_owned(),
+        path => path,
+    }
 }
