@@ -44,7 +44,6 @@ pub struct Session {
     run_id: String,
     secrets: Secrets,
     required_sinks: Vec<Box<dyn EventSink>>,
-    recording: Option<Arc<Recording>>,
     clock: Arc<SystemClock>,
 }
 
@@ -67,8 +66,9 @@ impl Session {
         let templates =
             Templates::load().map_err(|e| Error::broken("the templates are broken").because(&e))?;
         let run_id = uuid::Uuid::now_v7().to_string();
-        // The result files come first: the journal's last line must not say more than they could keep.
+        // The files that appear at the end come first: the journal's last line must not say more than they could keep.
         let mut required_sinks: Vec<Box<dyn EventSink>> = Vec::new();
+        required_sinks.extend(recording.map(|recording| Box::new(recording) as Box<dyn EventSink>));
         if let Some(path) = options.result {
             required_sinks.push(Box::new(ResultFile::at(path)?));
         }
@@ -89,7 +89,7 @@ impl Session {
             clock: Arc::<SystemClock>::clone(&clock),
         };
         let secrets = Secrets::new(environment.secrets());
-        Ok(Self { pipeline, prompt, run_id, secrets, required_sinks, recording, clock })
+        Ok(Self { pipeline, prompt, run_id, secrets, required_sinks, clock })
     }
 
     /// Returns the hooks of the run, for a caller that embeds tepa.
@@ -98,16 +98,11 @@ impl Session {
     }
 
     /// Runs to the settlement, showing every event to `sinks`.
-    ///
-    /// # Errors
-    /// The recording of replies could not be written; the run itself has ended.
-    pub async fn run(self, sinks: Vec<Box<dyn EventSink>>, cancel: &Cancel) -> (Finished, Result<(), Error>) {
+    pub async fn run(self, sinks: Vec<Box<dyn EventSink>>, cancel: &Cancel) -> Finished {
         let mut all = self.required_sinks;
         all.extend(sinks);
         let fanout = Fanout::new(self.run_id.clone(), self.clock, self.secrets, all);
-        let finished = self.pipeline.run(&self.run_id, self.prompt, fanout, cancel).await;
-        let recorded = self.recording.map_or(Ok(()), |recording| recording.save());
-        (finished, recorded)
+        self.pipeline.run(&self.run_id, self.prompt, fanout, cancel).await
     }
 }
 
@@ -166,5 +161,8 @@ fn provider(config: &Config, environment: &Environment, options: &Options) -> Re
 
 /// Returns a path as a person would write it from the folder the run works in.
 pub fn shown(path: &std::path::Path, environment: &Environment) -> String {
-    path.strip_prefix(&environment.directory).unwrap_or(path).display().to_string()
+    match path.strip_prefix(&environment.directory).unwrap_or(path).display().to_string() {
+        here if here.is_empty() => ".".to_owned(),
+        path => path,
+    }
 }

@@ -10,7 +10,6 @@ use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -18,7 +17,7 @@ use tempfile::TempDir;
 use tepa::outcome::{Reason, RunStatus};
 use tepa::provider::{Provider, ProviderError, Request, Response};
 
-use support::{Bench, TEPA, finish, tepa};
+use support::{Bench, TEPA, eventually, finish, gone, result_of, tepa, text};
 
 const PROMPT: &str = "goal: Say something.\ncontext: {}\nexpectedOutput: Something said.\n";
 
@@ -52,18 +51,9 @@ fn shell(folder: &Path, line: &str) -> Output {
     finish(command.stdin(Stdio::null()))
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 fn assert_no_panic(output: &Output) {
     let stderr = text(&output.stderr);
     assert!(!stderr.contains("panicked") && !stderr.contains("bug in tepa"), "{stderr}");
-}
-
-fn result_of(folder: &Path) -> Value {
-    let run = fs::read_dir(folder.join(".tepa/runs")).unwrap().next().unwrap().unwrap().path();
-    serde_json::from_slice(&fs::read(run.join("result.json")).unwrap()).unwrap()
 }
 
 #[test]
@@ -200,23 +190,6 @@ fn a_signal_kills_the_children_and_writes_the_result() {
         assert_eq!((&result["status"], &result["reason"]), (&json!("terminated"), &json!(reason)));
         eventually(|| gone(&grandchild));
     }
-}
-
-/// Returns `Some` when the process does not run; one that was killed and not yet reaped does not run.
-fn gone(pid: &str) -> Option<()> {
-    let test = "kill -0 $0 2>/dev/null && ! grep -q '^State:.Z' /proc/$0/status 2>/dev/null";
-    let alive = Command::new("sh").args(["-c", test, pid]).status().unwrap().success();
-    (!alive).then_some(())
-}
-
-fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    for _ in 0..2000 {
-        if let Some(seen) = look() {
-            return seen;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("it did not happen");
 }
 
 #[test]

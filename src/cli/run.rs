@@ -34,12 +34,11 @@ pub(super) fn run(
         .build()
         .map_err(|e| Error::broken("cannot start the runtime").because(&e))?;
     let cancel = Cancel::default();
-    let (finished, recorded) = runtime.block_on(async {
+    let finished = runtime.block_on(async {
         signals::listen(cancel.clone());
         session.run(sinks, &cancel).await
     });
     runtime.shutdown_timeout(LEAVING);
-    recorded?;
     report(arguments.output, &finished, ui)
 }
 

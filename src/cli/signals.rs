@@ -1,35 +1,58 @@
 //! Owns what SIGINT and SIGTERM mean: the first stops the run in order, the second ends the process at once.
 
+use std::io;
+
 use crate::pipeline::{Cancel, Cause};
 
-/// Listens for as long as the runtime lives.
+/// Listens for as long as the runtime lives, to every signal from now on.
 pub(super) fn listen(cancel: Cancel) {
+    // Handlers are in place before this returns, or a signal that comes early would end the process without a result.
+    let Ok(mut signals) = Signals::install() else {
+        // Without handlers the system's own meaning of the signals stays in force.
+        return;
+    };
     tokio::spawn(async move {
-        cancel.stop(next().await);
-        let again = next().await;
+        cancel.stop(signals.next().await);
+        let again = signals.next().await;
         leave_now(again);
     });
 }
 
 #[cfg(unix)]
-async fn next() -> Cause {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (interrupt, terminate) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
-    let (Ok(mut interrupt), Ok(mut terminate)) = (interrupt, terminate) else {
-        // Without handlers the system's own meaning of the signals stays in force.
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => Cause::Interrupted,
-        _ = terminate.recv() => Cause::Terminated,
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn install() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) -> Cause {
+        tokio::select! {
+            _ = self.interrupt.recv() => Cause::Interrupted,
+            _ = self.terminate.recv() => Cause::Terminated,
+        }
     }
 }
 
 #[cfg(not(unix))]
-async fn next() -> Cause {
-    match tokio::signal::ctrl_c().await {
-        Ok(()) => Cause::Interrupted,
-        Err(_) => std::future::pending().await,
+struct Signals {
+    interrupt: tokio::signal::windows::CtrlC,
+}
+
+#[cfg(not(unix))]
+impl Signals {
+    fn install() -> io::Result<Self> {
+        Ok(Self { interrupt: tokio::signal::windows::ctrl_c()? })
+    }
+
+    async fn next(&mut self) -> Cause {
+        self.interrupt.recv().await;
+        Cause::Interrupted
     }
 }
 

@@ -128,7 +128,8 @@ impl Run<'_> {
         let mut result = self.result(run_id, &settlement, began);
         // A result that could not be written where it was asked for is no verdict; the sinks that are left are told so.
         while let Err(stop) = self.emit(&RunEvent::RunCompleted { result: Box::new(result.clone()) }) {
-            settlement = Settlement::stopped(stop.reason, stop.message);
+            settlement = Settlement::stopped(stop.reason, stop.message.clone());
+            self.stop(stop);
             result = self.result(run_id, &settlement, began);
         }
         Finished { settlement, result }

@@ -1,6 +1,7 @@
 //! Owns the decorator that writes a run's model calls down as scripted replies, so that the run can be replayed.
 //!
-//! It refuses a path that it will not be able to write before the first call, and never leaves half a file behind.
+//! It refuses a path that it will not be able to write before the first call, and never leaves half a file behind. Until the run has
+//! ended it leaves no file at all, so that the tools of a recorded run find what those of any other run find.
 
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -15,21 +16,20 @@ use tempfile::NamedTempFile;
 
 use super::script::{self, Form, WrittenError, WrittenReply};
 use crate::error::Error;
-use crate::event::Purpose;
+use crate::event::{Envelope, EventSink, Purpose, RunEvent};
 use crate::provider::{FinishReason, Provider, ProviderError, Request, Response};
 
 /// Passes calls on and keeps what comes back.
 pub struct Recording {
     inner: Arc<dyn Provider>,
     path: PathBuf,
+    /// What the recording is called when it cannot be written.
     name: String,
     secrets: Vec<SecretString>,
     /// How many calls began.
     begun: AtomicUsize,
     /// The calls that ended, each with its place in the order in which they began.
     ended: Mutex<Vec<(usize, WrittenReply)>>,
-    /// What becomes the file.
-    draft: Mutex<Option<NamedTempFile>>,
 }
 
 impl Recording {
@@ -46,7 +46,7 @@ impl Recording {
         if path.is_dir() {
             return Err(fault().hint("it is a folder; name a file in it"));
         }
-        let draft = draft(path).map_err(|error| match error.kind() {
+        draft(path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => fault().hint("the folder does not exist; create it first"),
             _ => fault().because(&error),
         })?;
@@ -57,28 +57,21 @@ impl Recording {
         Ok(Self {
             inner,
             path: path.to_owned(),
-            name: name.to_owned(),
+            name: format!("the recording `{name}`"),
             secrets,
             begun: AtomicUsize::new(0),
             ended: Mutex::default(),
-            draft: Mutex::new(Some(draft)),
         })
     }
 
     /// Writes the calls that have ended so far; the file appears as a whole or not at all.
-    pub fn save(&self) -> Result<(), Error> {
-        let fault = || Error::broken(format!("cannot write the recording `{}`", self.name));
-        let text = script::write(&self.replies(), Form::of(&self.path))
-            .map_err(|error| fault().because(&io::Error::other(error)))?;
-        let taken = lock(&self.draft).take();
-        let write = || -> io::Result<()> {
-            let mut file = taken.map_or_else(|| draft(&self.path), Ok)?;
-            file.write_all(text.as_bytes())?;
-            file.as_file().sync_all()?;
-            file.persist(&self.path)?;
-            Ok(())
-        };
-        write().map_err(|error| fault().because(&error))
+    pub fn save(&self) -> io::Result<()> {
+        let text = script::write(&self.replies(), Form::of(&self.path)).map_err(io::Error::other)?;
+        let mut file = draft(&self.path)?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(&self.path)?;
+        Ok(())
     }
 
     /// Returns the calls in the order in which they began, without secrets.
@@ -138,11 +131,26 @@ impl Provider for Recording {
     }
 }
 
+/// Saves the recording when the run has ended, however it did.
+impl EventSink for Arc<Recording> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn required(&self) -> bool {
+        true
+    }
+
+    fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
+        if matches!(envelope.event, RunEvent::RunCompleted { .. }) { self.save() } else { Ok(()) }
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns an unnamed beginning of the file at `path`, in the same folder so that it can take its place.
+/// Returns a beginning of the file at `path`, in the same folder so that it can take its place; gone when it is dropped.
 fn draft(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();

@@ -18,6 +18,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tempfile::TempDir;
 use tepa::config::{Config, Layers, Origin};
 use tepa::event::{Clock, Envelope, EventSink, Fanout, RunEvent};
 use tepa::hook::HookBus;
@@ -80,6 +82,53 @@ pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// Returns what a stream carried.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Returns the result of the first run recorded in a folder.
+pub fn result_of(folder: &Path) -> Value {
+    let run = fs::read_dir(folder.join(".tepa/runs")).unwrap().next().unwrap().unwrap().path();
+    serde_json::from_slice(&fs::read(run.join("result.json")).unwrap()).unwrap()
+}
+
+/// Returns path and hash of every file that a result names.
+pub fn hashes(result: &Value) -> Vec<(&str, &str)> {
+    let outputs = result["outputs"].as_array().unwrap();
+    outputs.iter().map(|file| (file["path"].as_str().unwrap(), file["sha256"].as_str().unwrap())).collect()
+}
+
+/// Returns a folder with the example, whose scripted models answer at once.
+pub fn example() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let prompts = folder.path().join("prompts");
+    copy_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("prompts"), &prompts);
+    let script = prompts.join("task.replay.yaml");
+    let text = fs::read_to_string(&script).unwrap();
+    let hurried = text.split_inclusive('\n').filter(|line| !line.trim_start().starts_with("delayMs: "));
+    fs::write(script, hurried.collect::<String>()).unwrap();
+    folder
+}
+
+/// Returns `Some` when the process does not run; one that was killed and not yet reaped does not run.
+pub fn gone(pid: &str) -> Option<()> {
+    let test = "kill -0 $0 2>/dev/null && ! grep -q '^State:.Z' /proc/$0/status 2>/dev/null";
+    let alive = Command::new("sh").args(["-c", test, pid]).status().unwrap().success();
+    (!alive).then_some(())
+}
+
+/// Looks until there is something to see.
+pub fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..2000 {
+        if let Some(seen) = look() {
+            return seen;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("it did not happen");
+}
+
 /// A clock that stands still.
 #[derive(Debug, Default)]
 pub struct StoppedClock;
@@ -138,7 +187,7 @@ impl EventSink for Events {
 
 /// A pipeline in process, on scripted replies.
 pub struct Bench {
-    pub folder: tempfile::TempDir,
+    pub folder: TempDir,
     pub pipeline: Pipeline,
     pub prompt: Prompt,
     pub requests: Arc<Mutex<Vec<Request>>>,
@@ -147,7 +196,7 @@ pub struct Bench {
 
 impl Bench {
     /// Returns a pipeline for a prompt, a replay file and a configuration layer, all as YAML.
-    pub fn new(prompt: &str, replies: &str, config: &serde_json::Value) -> Self {
+    pub fn new(prompt: &str, replies: &str, config: &Value) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let replay = folder.path().join("bench.replay.yaml");
         fs::write(&replay, replies).unwrap();
@@ -157,10 +206,10 @@ impl Bench {
     }
 
     pub fn with_provider(
-        folder: tempfile::TempDir,
+        folder: TempDir,
         prompt: &str,
         provider: impl Provider + 'static,
-        config: &serde_json::Value,
+        config: &Value,
     ) -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let capture = Capture { inner: provider, requests: Arc::clone(&requests) };
@@ -201,7 +250,7 @@ impl Bench {
 }
 
 /// Returns a configuration: the defaults and one layer.
-pub fn resolve(layer: &serde_json::Value) -> Config {
+pub fn resolve(layer: &Value) -> Config {
     let mut layers = Layers::defaults().unwrap();
     layers.push(Origin::CommandLine, layer.clone());
     layers.resolve().unwrap()

@@ -1,0 +1,277 @@
+//! Runs the binary on a pseudo-terminal and looks at what a person would see: movement, colours, widths, and a terminal that is
+//! left as it was found.
+
+#![cfg(test)]
+#![cfg(unix)]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::process::Command;
+use std::sync::LazyLock;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use console::{measure_text_width, strip_ansi_codes};
+use indicatif::{InMemoryTerm, TermLike as _};
+use regex::Regex;
+use rexpect::process::{PtyProcess, WaitStatus};
+use serde_json::json;
+use tempfile::TempDir;
+
+use support::{TEPA, eventually, example, finish, gone, result_of, tepa, text};
+
+/// How long a test waits for something to show before it says that it never did.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Lines of every terminal here: enough that nothing scrolls out of it.
+const LINES: u16 = 200;
+
+const EXAMPLE: &str = "run prompts/task.yaml --provider replay";
+const OWN: &str = "run prompt.yaml --provider replay";
+
+const PROMPT: &str = "goal: Hold still.\ncontext: {}\nexpectedOutput: Nothing.\n";
+
+/// One step that lasts until somebody ends it.
+const HELD: &str = r#"
+format: tepa.replay/1
+replies:
+  - stage: planner
+    json: {reasoning: r, estimatedTokens: 10, steps: [{id: hold, description: hold on, tools: [shell_execute], expectedOutcome: held, dependencies: []}]}
+  - {stage: step, step: hold, tool: shell_execute, toolUse: {command: "COMMAND"}}
+  - {stage: evaluator, json: {verdict: pass, confidence: 0.9, summary: it held}}
+"#;
+
+fn held(command: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("prompt.yaml"), PROMPT).unwrap();
+    fs::write(folder.path().join("prompt.replay.yaml"), HELD.replace("COMMAND", command)).unwrap();
+    folder
+}
+
+/// A program on a terminal, and all that it has written.
+struct Terminal {
+    process: PtyProcess,
+    keyboard: File,
+    output: Receiver<Vec<u8>>,
+    bytes: Vec<u8>,
+}
+
+impl Terminal {
+    /// Runs a line of shell in which `$TEPA` is the binary, on a terminal of `columns` columns.
+    fn run(folder: &Path, columns: u16, line: &str) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("stty cols {columns} rows {LINES}; {line}")]).current_dir(folder);
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("HOME", folder.join("no-home")).env("TERM", "xterm-256color").env("TEPA", TEPA);
+        let mut process = PtyProcess::new(command).unwrap();
+        process.set_kill_timeout(Some(2000));
+        let keyboard = process.get_file_handle().unwrap();
+        let mut screen = process.get_file_handle().unwrap();
+        let (sender, output) = channel();
+        std::thread::spawn(move || {
+            let mut part = [0; 4096];
+            // When everybody who wrote to the terminal is gone, reading from it is an error.
+            while let Ok(count @ 1..) = screen.read(&mut part) {
+                if sender.send(part[..count].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { process, keyboard, output, bytes: Vec::new() }
+    }
+
+    fn press(&mut self, key: u8) {
+        self.keyboard.write_all(&[key]).unwrap();
+    }
+
+    /// Waits until `look` finds something in what was written so far.
+    fn wait_for<T>(&mut self, mut look: impl FnMut(&str) -> Option<T>) -> T {
+        loop {
+            if let Some(seen) = look(&text(&self.bytes)) {
+                return seen;
+            }
+            match self.output.recv_timeout(PATIENCE) {
+                Ok(more) => self.bytes.extend(more),
+                Err(e) => panic!("it never showed ({e}): {}", text(&self.bytes)),
+            }
+        }
+    }
+
+    /// Waits for the end; returns the exit code and everything that was written.
+    fn end(mut self) -> (i32, String) {
+        while let Ok(more) = self.output.recv_timeout(PATIENCE) {
+            self.bytes.extend(more);
+        }
+        let written = text(&self.bytes);
+        match self.process.wait().unwrap() {
+            WaitStatus::Exited(_, code) => (code, written),
+            other => panic!("{other:?}: {written}"),
+        }
+    }
+}
+
+fn colours(written: &str) -> usize {
+    static COLOUR: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\x1b\[[0-9;]*m").unwrap());
+    COLOUR.find_iter(written).count()
+}
+
+/// Returns the pieces that were written side by side, without escapes: a movement of the cursor begins another one.
+fn visible(written: &str) -> Vec<String> {
+    static MOVEMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\r|\n|\x1b\[[0-9;]*[ABEFGHf]").unwrap());
+    MOVEMENT.split(written).map(|piece| strip_ansi_codes(piece).into_owned()).collect()
+}
+
+/// Returns the lines that are left on a terminal in the end.
+fn left_over(written: &str, columns: u16) -> Vec<String> {
+    let terminal = InMemoryTerm::new(LINES, columns);
+    terminal.write_str(written).unwrap();
+    terminal.contents().lines().map(str::to_owned).collect()
+}
+
+fn assert_shows(written: &str, words: &[&str]) {
+    let lines = left_over(written, 100);
+    for word in words {
+        assert!(lines.iter().any(|line| line.contains(word)), "{word:?} is not in\n{}", lines.join("\n"));
+    }
+}
+
+fn assert_cursor_is_shown(written: &str) {
+    if let Some(hidden) = written.rfind("\x1b[?25l") {
+        assert!(written.rfind("\x1b[?25h") > Some(hidden), "{written:?}");
+    }
+}
+
+#[test]
+fn the_example_is_a_picture_that_stays() {
+    let folder = example();
+    let (code, written) = Terminal::run(folder.path(), 100, &format!("exec $TEPA {EXAMPLE}")).end();
+    assert_eq!(code, 0, "{written}");
+    assert_shows(
+        &written,
+        &[
+            "cycle 1",
+            "plan: 11 steps",
+            "✓ step_1 ",
+            "✓ step_11 ",
+            "✓ check exists out/class-5b/progress-report.md",
+            "✗ check exists out/class-5b/flagged-students.csv",
+            "checks overruled the judge:",
+            "pass → fail: expected output",
+            "✗ fail with confidence 0.83",
+            "cycle 2",
+            "✓ pass with confidence 0.95",
+            "4 artifacts",
+            "✓ pass  2 cycles, 37,282 tokens",
+        ],
+    );
+    assert!(colours(&written) > 0 && written.ends_with('\n'), "{written:?}");
+    assert_cursor_is_shown(&written);
+}
+
+#[test]
+fn a_step_that_runs_moves_until_it_has_ended() {
+    let folder = held("until [ -e go ]; do sleep 0.02; done");
+    let mut terminal = Terminal::run(folder.path(), 100, &format!("exec $TEPA {OWN}"));
+    terminal.wait_for(|written| {
+        let rows = visible(written).into_iter().filter(|row| row.contains("hold on"));
+        let pictures: BTreeSet<char> = rows
+            .filter_map(|row| row.trim_start().chars().next())
+            .filter(|c| "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏".contains(*c))
+            .collect();
+        (pictures.len() >= 3).then_some(())
+    });
+    fs::write(folder.path().join("go"), "").unwrap();
+    let (code, written) = terminal.end();
+    assert_eq!(code, 0, "{written}");
+    assert_shows(&written, &["✓ hold", "it held"]);
+    assert_cursor_is_shown(&written);
+}
+
+#[test]
+fn colours_can_be_turned_off() {
+    for line in [
+        format!("NO_COLOR=1 exec $TEPA {EXAMPLE}"),
+        format!("exec $TEPA {EXAMPLE} --color never"),
+        format!("TEPA_COLOR=never exec $TEPA {EXAMPLE}"),
+    ] {
+        let folder = example();
+        let (code, written) = Terminal::run(folder.path(), 100, &line).end();
+        assert_eq!((code, colours(&written)), (0, 0), "{line}: {written:?}");
+        assert_shows(&written, &["✓ pass  2 cycles"]);
+    }
+}
+
+#[test]
+fn a_terminal_that_cannot_move_its_cursor_gets_plain_lines() {
+    for variable in ["TERM=dumb", "CI=true"] {
+        let folder = example();
+        let line = format!("{variable} exec $TEPA {EXAMPLE} --color never");
+        let (code, written) = Terminal::run(folder.path(), 100, &line).end();
+        assert_eq!((code, written.contains('\x1b')), (0, false), "{variable}: {written:?}");
+        assert!(written.contains("[cycle 1][step step_1]"), "{variable}: {written}");
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_a_narrow_terminal() {
+    for level in ["standard", "verbose"] {
+        let folder = example();
+        // What goes to standard output is data, and data is not wrapped.
+        let line = format!("exec $TEPA {EXAMPLE} --log-level {level} > feedback.txt");
+        let (code, written) = Terminal::run(folder.path(), 40, &line).end();
+        assert_eq!(code, 0, "{written}");
+        let pieces = visible(&written);
+        for piece in &pieces {
+            // The rows that move are filled up to the edge, and then begin the next line without a movement.
+            let columns = measure_text_width(piece);
+            assert!(columns <= 40 || columns.is_multiple_of(40), "{level}: {columns} columns: {piece:?}");
+        }
+        let lines = left_over(&written, 40);
+        for line in &lines {
+            let whole = pieces.iter().any(|piece| piece.trim_end() == line);
+            assert!(whole, "{level}: {line:?} is a part of a line that was too wide\n{}", lines.join("\n"));
+        }
+        for words in ["✓ step_11 ", "✗ check exists", "✓ pass  2 cycles"] {
+            assert!(lines.iter().any(|line| line.contains(words)), "{words:?}\n{}", lines.join("\n"));
+        }
+    }
+}
+
+#[test]
+fn interrupting_from_the_keyboard_leaves_everything_in_order() {
+    let folder = held("sleep 300 & echo $! > pid; wait");
+    // The shell survives the key, to look at the terminal after the run as it did before.
+    let line = format!("trap : INT; stty -g > before; $TEPA {OWN}; code=$?; stty -g > after; exit $code");
+    let mut terminal = Terminal::run(folder.path(), 100, &line);
+    let read = |file: &str| fs::read_to_string(folder.path().join(file)).unwrap_or_default();
+    let child = eventually(|| read("pid").strip_suffix('\n').map(str::to_owned));
+    terminal.wait_for(|written| written.contains("hold on").then_some(()));
+    terminal.press(0x03);
+    let (code, written) = terminal.end();
+    assert_eq!(code, 130, "{written}");
+    assert_shows(&written, &["not finished", "✗ terminated", "interrupted"]);
+    assert_cursor_is_shown(&written);
+    assert_eq!(read("after"), read("before"));
+    let result = result_of(folder.path());
+    assert_eq!((&result["status"], &result["exitCode"]), (&json!("terminated"), &json!(130)));
+    eventually(|| gone(&child));
+}
+
+#[test]
+fn streams_that_are_no_terminal_carry_no_escapes() {
+    let folder = example();
+    let output = finish(tepa(folder.path()).args(EXAMPLE.split(' ')).env("TERM", "xterm-256color"));
+    assert_eq!(output.status.code(), Some(0));
+    assert!(!output.stderr.contains(&0x1b) && !output.stdout.contains(&0x1b), "{}", text(&output.stderr));
+
+    let folder = example();
+    let line = format!("exec $TEPA {EXAMPLE} 2> told.txt");
+    let (code, written) = Terminal::run(folder.path(), 100, &line).end();
+    let told = fs::read_to_string(folder.path().join("told.txt")).unwrap();
+    assert_eq!((code, written.contains('\x1b'), told.contains('\x1b')), (0, false, false), "{told:?}");
+    assert!(told.lines().last().unwrap().starts_with("pass  2 cycles"), "{told}");
+}
