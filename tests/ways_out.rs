@@ -260,6 +260,16 @@ fn bomb() -> Vec<u8> {
 }
 
 #[test]
+fn quiet_still_says_why_there_is_no_verdict() {
+    let folder = folder(
+        "format: tepa.replay/1\nreplies:\n  - {stage: planner, error: {kind: overloaded, message: come back later}}\n",
+    );
+    let output = finish(run(folder.path()).arg("-q"));
+    assert_eq!(output.status.code(), Some(4));
+    assert_eq!(text(&output.stderr), "error: come back later\n");
+}
+
+#[test]
 fn usage_errors_are_exit_2() {
     let folder = folder(PASS);
     for arguments in [

@@ -53,6 +53,9 @@ fn report(output: OutputArgument, finished: &Finished, ui: &Ui) -> anyhow::Resul
         ui.error(&Error::broken("cannot write to standard output").because(&e).into());
         return Ok(ExitStatus::unreported());
     }
+    if ui.quiet && finished.settlement.status().is_none() {
+        ui.error(&Error::broken(prose(finished.settlement.feedback())).into());
+    }
     Ok(ExitStatus::of_run(&finished.settlement))
 }
 
