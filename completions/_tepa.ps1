@@ -95,8 +95,8 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
-            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List all tools')
-            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one tool with its parameters')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the tools that a run has here')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one built-in tool with its parameters')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
@@ -127,8 +127,8 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             break
         }
         'tepa;tools;help' {
-            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List all tools')
-            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one tool with its parameters')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the tools that a run has here')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one built-in tool with its parameters')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
@@ -169,8 +169,8 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             break
         }
         'tepa;help;tools' {
-            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List all tools')
-            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one tool with its parameters')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the tools that a run has here')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one built-in tool with its parameters')
             break
         }
         'tepa;help;tools;list' {

@@ -89,8 +89,8 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
             cand -V 'Print version'
             cand --version 'Print version'
-            cand list 'List all tools'
-            cand show 'Show one tool with its parameters'
+            cand list 'List the tools that a run has here'
+            cand show 'Show one built-in tool with its parameters'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'tepa;tools;list'= {
@@ -118,8 +118,8 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --version 'Print version'
         }
         &'tepa;tools;help'= {
-            cand list 'List all tools'
-            cand show 'Show one tool with its parameters'
+            cand list 'List the tools that a run has here'
+            cand show 'Show one built-in tool with its parameters'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'tepa;tools;help;list'= {
@@ -152,8 +152,8 @@ set edit:completion:arg-completer[tepa] = {|@words|
         &'tepa;help;validate'= {
         }
         &'tepa;help;tools'= {
-            cand list 'List all tools'
-            cand show 'Show one tool with its parameters'
+            cand list 'List the tools that a run has here'
+            cand show 'Show one built-in tool with its parameters'
         }
         &'tepa;help;tools;list'= {
         }

@@ -6,10 +6,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use crate::error::Error;
 use crate::event::{Envelope, EventSink, RunEvent};
+use crate::persist;
 
 /// Where runs are recorded, below the workspace.
 pub const FOLDER: &str = ".tepa/runs";
@@ -19,6 +18,7 @@ pub const FOLDER: &str = ".tepa/runs";
 pub struct Journal {
     file: File,
     path: PathBuf,
+    written: u64,
 }
 
 impl Journal {
@@ -34,7 +34,7 @@ impl Journal {
         let path = folder.join("events.jsonl");
         let file = OpenOptions::new().append(true).create_new(true).open(&path).map_err(|e| fail(&e))?;
         file.try_lock().map_err(|e| fail(&e.into()))?;
-        Ok(Self { file, path })
+        Ok(Self { file, path, written: 0 })
     }
 
     /// Returns the folder of the run.
@@ -57,10 +57,30 @@ impl EventSink for Journal {
         line.push_str(&envelope.line);
         line.push('\n');
         self.file.write_all(line.as_bytes())?;
+        self.written += line.len() as u64;
         if matches!(envelope.event, RunEvent::RunCompleted { .. }) {
             self.file.sync_data()?;
+            self.check_untouched()?;
         }
         Ok(())
+    }
+}
+
+impl Journal {
+    /// A tool that got at the journal could rewrite what it did: then nothing that it says counts.
+    fn check_untouched(&self) -> io::Result<()> {
+        let (ours, there) = (self.file.metadata()?, fs::metadata(&self.path)?);
+        #[cfg(unix)]
+        let same = {
+            use std::os::unix::fs::MetadataExt as _;
+            (ours.dev(), ours.ino()) == (there.dev(), there.ino())
+        };
+        #[cfg(not(unix))]
+        let same = true;
+        if same && ours.len() == self.written && there.len() == self.written {
+            return Ok(());
+        }
+        Err(io::Error::other("it was changed by somebody else while the run went on"))
     }
 }
 
@@ -79,10 +99,7 @@ impl ResultFile {
     pub fn at(path: PathBuf) -> Result<Self, Error> {
         let name = format!("`{}`", path.display());
         let fail = |e: &io::Error| Error::usage(format!("cannot write the result to {name}")).because(e);
-        if path.is_dir() {
-            return Err(fail(&io::ErrorKind::IsADirectory.into()));
-        }
-        draft_beside(&path).map_err(|e| fail(&e))?;
+        persist::check(&path).map_err(|e| fail(&e))?;
         Ok(Self { path, name })
     }
 }
@@ -100,26 +117,10 @@ impl EventSink for ResultFile {
         let RunEvent::RunCompleted { result } = &envelope.event else {
             return Ok(());
         };
-        let mut draft = draft_beside(&self.path)?;
-        serde_json::to_writer_pretty(&mut draft, result)?;
-        draft.write_all(b"\n")?;
-        draft.as_file().sync_all()?;
-        draft.persist(&self.path)?;
-        Ok(())
+        let mut text = serde_json::to_string_pretty(result)?;
+        text.push('\n');
+        persist::write(&self.path, text.as_bytes())
     }
-}
-
-/// Returns an unnamed draft in the folder of `path`, gone when it is dropped, with the rights that a plain new file would have.
-fn draft_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".tepa-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
 }
 
 #[cfg(test)]

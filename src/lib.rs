@@ -8,6 +8,7 @@ pub mod text;
 
 pub mod error;
 pub mod outcome;
+pub mod persist;
 pub mod plan;
 pub mod process;
 pub mod prompt;

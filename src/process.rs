@@ -1,6 +1,6 @@
 //! Owns child processes: one command with its output, and the end of everything that it started.
 //!
-//! A command is a process group of its own (a job on Windows). Nothing of the group outlives [`run`], whether the command ends, runs out of
+//! A command is a process group in a session of its own (a job on Windows): it has no terminal that it could draw on or ask. Nothing of the group outlives [`run`], whether the command ends, runs out of
 //! time or the future is dropped; a process that leaves its group on purpose does escape.
 
 use std::collections::BTreeMap;
@@ -142,7 +142,7 @@ impl Group {
                 .stderr(Stdio::piped());
         });
         #[cfg(unix)]
-        wrap.wrap(process_wrap::tokio::ProcessGroup::leader());
+        wrap.wrap(process_wrap::tokio::ProcessSession);
         #[cfg(windows)]
         wrap.wrap(process_wrap::tokio::JobObject);
         let child = wrap.wrap(KillOnDrop).spawn().map_err(|source| ProcessError::Start {

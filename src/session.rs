@@ -58,6 +58,7 @@ impl Session {
         environment: &Environment,
         options: Options,
     ) -> Result<Self, Error> {
+        check_base_url(&config)?;
         let tools = registry(&config, &options.deny_tools)?;
         let workspace = Workspace::open(&environment.directory).map_err(|e| {
             Error::usage(format!("cannot work in `{}`", environment.directory.display())).because(&e)
@@ -127,6 +128,17 @@ pub fn registry(config: &Config, deny: &[String]) -> Result<Registry, Error> {
     Ok(registry)
 }
 
+/// The configuration is part of the run's record: a password in it would be as well.
+fn check_base_url(config: &Config) -> Result<(), Error> {
+    let url = config.base_url.as_deref().unwrap_or_default();
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split(['/', '?', '#']).next();
+    if !authority.is_some_and(|authority| authority.contains('@')) {
+        return Ok(());
+    }
+    Err(Error::usage("the base URL holds a name or a password, which would end up in records")
+        .hint("leave it out: keys come from variables"))
+}
+
 type Wired = (Arc<dyn Provider>, Option<Arc<Recording>>);
 
 fn provider(config: &Config, environment: &Environment, options: &Options) -> Result<Wired, Error> {
@@ -154,8 +166,19 @@ fn provider(config: &Config, environment: &Environment, options: &Options) -> Re
     let Some(path) = &options.record else {
         return Ok((plain, None));
     };
-    let recording =
-        Arc::new(Recording::create(plain, path, &shown(path, environment), environment.secrets())?);
+    if options.replay.as_ref() == Some(path) {
+        return Err(Error::usage(format!(
+            "the recording would replace the replies in `{}`",
+            shown(path, environment)
+        ))
+        .hint("record into another file"));
+    }
+    let recording = Arc::new(Recording::create(
+        plain,
+        path,
+        &shown(path, environment),
+        Secrets::new(environment.secrets()),
+    )?);
     Ok((Arc::<Recording>::clone(&recording), Some(recording)))
 }
 

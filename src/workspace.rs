@@ -3,7 +3,7 @@
 //! A path that leads outside the root is refused by the operating system's own relative lookups ([`cap_std`]), so `..` and symbolic links
 //! cannot lead out, not even when they change between a check and a use.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use cap_std::ambient_authority;
@@ -25,6 +25,9 @@ pub enum WorkspaceError {
     /// It is neither file nor folder.
     #[error("`{0}` is not a regular file")]
     Special(String),
+    /// It belongs to the records of runs.
+    #[error("`{0}` is part of tepa's own records, which only tepa writes")]
+    Records(String),
     /// It is larger than the caller takes.
     #[error("`{path}` is larger than {}", crate::text::bytes(*.limit))]
     TooLarge {
@@ -61,23 +64,32 @@ pub struct Facts {
 pub struct Digest {
     /// Size in bytes.
     pub bytes: u64,
-    /// Lower-case hexadecimal.
-    pub sha256: String,
+    /// Lower-case hexadecimal; absent for a file larger than [`LARGEST_HASHED`].
+    pub sha256: Option<String>,
 }
+
+/// The largest file that is hashed, in bytes: a sparse file of a terabyte takes no time to make and hours to read.
+pub const LARGEST_HASHED: u64 = 256 * 1024 * 1024;
+
+/// The folder of the runs' own records: reading it is free, writing is tepa's alone.
+pub const RECORDS: &str = ".tepa";
 
 /// The run's root.
 #[derive(Debug)]
 pub struct Workspace {
     root: PathBuf,
+    /// The root as it was given, which may lead through links.
+    given: PathBuf,
     dir: Dir,
 }
 
 impl Workspace {
     /// Opens the folder `root`, an absolute path.
     pub fn open(root: &Path) -> io::Result<Self> {
+        let given = root.to_owned();
         let root = root.canonicalize()?;
         let dir = Dir::open_ambient_dir(&root, ambient_authority())?;
-        Ok(Self { root, dir })
+        Ok(Self { root, given, dir })
     }
 
     /// Returns the absolute path of the root, for the working directory of a child.
@@ -89,7 +101,8 @@ impl Workspace {
     pub fn relative(&self, path: &str) -> Result<PathBuf, WorkspaceError> {
         let given = Path::new(path);
         let inside = if given.is_absolute() {
-            given.strip_prefix(&self.root).map_err(|_| WorkspaceError::Outside(path.to_owned()))?
+            let inside = given.strip_prefix(&self.root).or_else(|_| given.strip_prefix(&self.given));
+            inside.map_err(|_| WorkspaceError::Outside(path.to_owned()))?
         } else {
             given
         };
@@ -139,31 +152,44 @@ impl Workspace {
         Ok(bytes)
     }
 
-    /// Returns size and hash of a regular file of any size, and hands each chunk to `look`.
-    pub fn digest(&self, path: &str, mut look: impl FnMut(&[u8])) -> Result<Digest, WorkspaceError> {
-        let mut file = self.open_file(path)?;
-        let mut hash = Sha256::new();
-        let mut bytes = 0;
-        let mut chunk = vec![0; 64 * 1024];
-        loop {
-            let n = file.read(&mut chunk).map_err(|e| failure("read", path, e))?;
-            if n == 0 {
-                break;
-            }
-            hash.update(&chunk[..n]);
-            look(&chunk[..n]);
-            bytes += n as u64;
+    /// Returns size and hash of a regular file.
+    pub fn digest(&self, path: &str) -> Result<Digest, WorkspaceError> {
+        let file = self.open_file(path)?;
+        let fail = |e| failure("read", path, e);
+        let size = file.metadata().map_err(fail)?.len();
+        if size > LARGEST_HASHED {
+            return Ok(Digest { bytes: size, sha256: None });
         }
-        Ok(Digest { bytes, sha256: hexadecimal(&hash.finalize()) })
+        let mut hash = Sha256::new();
+        // A file that grows while it is read is read no further than its limit.
+        let bytes = io::copy(&mut file.take(LARGEST_HASHED), &mut hash).map_err(fail)?;
+        Ok(Digest { bytes, sha256: Some(hexadecimal(&hash.finalize())) })
+    }
+
+    /// Returns the first `head` bytes of a regular file and the last `tail` bytes of what comes after them.
+    pub fn ends(&self, path: &str, head: u64, tail: u64) -> Result<(Vec<u8>, Vec<u8>), WorkspaceError> {
+        let mut file = self.open_file(path)?;
+        let mut read = || {
+            let size = file.metadata()?.len();
+            let (mut first, mut last) = (Vec::new(), Vec::new());
+            io::Read::by_ref(&mut file).take(head).read_to_end(&mut first)?;
+            file.seek(SeekFrom::Start(size.saturating_sub(tail).max(head)))?;
+            io::Read::by_ref(&mut file).take(tail).read_to_end(&mut last)?;
+            Ok((first, last))
+        };
+        read().map_err(|e| failure("read", path, e))
     }
 
     /// Writes a file whole or not at all, with the folders above it; returns its path relative to the root.
     pub fn write(&self, path: &str, content: &[u8]) -> Result<String, WorkspaceError> {
         let fail = |e| failure("write", path, e);
         let relative = self.relative(path)?;
-        let Some(name) = relative.file_name() else {
+        if relative.starts_with(RECORDS) {
+            return Err(WorkspaceError::Records(path.to_owned()));
+        }
+        if relative.file_name().is_none() {
             return Err(WorkspaceError::Folder(path.to_owned()));
-        };
+        }
         if self.dir.metadata(&relative).is_ok_and(|m| m.is_dir()) {
             return Err(WorkspaceError::Folder(path.to_owned()));
         }
@@ -178,10 +204,8 @@ impl Workspace {
                 Err(e) => return Err(fail(e)),
             }
         }
-        let mut hidden = std::ffi::OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".{}.tmp", uuid::Uuid::now_v7().simple()));
-        let draft = relative.with_file_name(hidden);
+        // Short, because a name that is as long as names may be has no room for more.
+        let draft = relative.with_file_name(format!(".tepa-{:08x}", random()));
         let written = (|| {
             let mut file = self.dir.open_with(&draft, OpenOptions::new().write(true).create_new(true))?;
             file.write_all(content)?;
@@ -220,6 +244,13 @@ fn failure(verb: &'static str, path: &str, source: io::Error) -> WorkspaceError 
         io::ErrorKind::PermissionDenied if source.raw_os_error().is_none() => WorkspaceError::Outside(path),
         _ => WorkspaceError::Io { verb, path, source },
     }
+}
+
+/// Returns a number that no other draft has by chance.
+fn random() -> u32 {
+    let id = uuid::Uuid::now_v7();
+    let bytes = id.as_bytes();
+    u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]])
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -269,13 +300,33 @@ mod tests {
     }
 
     #[test]
+    fn a_huge_file_is_measured_and_not_read() {
+        let (dir, workspace) = workspace();
+        std::fs::File::create(dir.path().join("sparse")).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(workspace.digest("sparse").unwrap(), Digest { bytes: 1 << 40, sha256: None });
+        assert_eq!(workspace.ends("sparse", 1, 2).unwrap(), (vec![0], vec![0, 0]));
+    }
+
+    #[test]
+    fn the_records_of_runs_are_not_for_others_to_write() {
+        let (_dir, workspace) = workspace();
+        for path in [".tepa/runs/x/events.jsonl", "./a/../.tepa/x"] {
+            assert!(matches!(workspace.write(path, b""), Err(WorkspaceError::Records(_))));
+        }
+        assert_eq!(workspace.write(&"n".repeat(255), b"x").unwrap().len(), 255);
+    }
+
+    #[test]
     fn size_kind_and_absence_are_told_apart() {
         let (_dir, workspace) = workspace();
         workspace.write("f", b"12345").unwrap();
         assert!(matches!(workspace.read("f", 4), Err(WorkspaceError::TooLarge { limit: 4, .. })));
         assert!(matches!(workspace.read(".", 4), Err(WorkspaceError::Folder(_))));
         assert!(matches!(workspace.read("g", 4), Err(WorkspaceError::Missing(_))));
-        let digest = workspace.digest("f", |_| {}).unwrap();
-        assert_eq!(digest.sha256, "5994471abb01112afcc18159f6cc74b4f511b99806da59b3caf5a9c173cacfc5");
+        let digest = workspace.digest("f").unwrap();
+        let hash = "5994471abb01112afcc18159f6cc74b4f511b99806da59b3caf5a9c173cacfc5";
+        assert_eq!(digest, Digest { bytes: 5, sha256: Some(hash.to_owned()) });
+        assert_eq!(workspace.ends("f", 2, 2).unwrap(), (b"12".to_vec(), b"45".to_vec()));
+        assert_eq!(workspace.ends("f", 9, 2).unwrap(), (b"12345".to_vec(), vec![]));
     }
 }

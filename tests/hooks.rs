@@ -203,6 +203,46 @@ async fn post_evaluator_overrides_the_verdict_and_the_result_says_who() {
     );
 }
 
+const ARTIFACT: &str = "goal: g\ncontext: {}\nexpectedOutput: [{path: there.txt, description: d}]\n";
+
+#[tokio::test]
+async fn no_hook_can_make_up_for_a_missing_file() {
+    let mut bench = Bench::new(ARTIFACT, REPLIES, &json!({"limits": {"maxCycles": 1}}));
+    replace::<PostEvaluator>(&mut bench, |evaluation| evaluation.verdict = Verdict::Pass);
+    let finished = bench.run().await;
+    assert_eq!((finished.settlement.exit_code(), finished.settlement.status()), (1, Some(RunStatus::Fail)));
+    let by: Vec<String> = finished.result.evaluation.unwrap().overruled.into_iter().map(|o| o.by).collect();
+    assert_eq!(by, ["checks", "postEvaluator hook", "checks"]);
+}
+
+#[tokio::test]
+async fn a_file_that_goes_away_while_it_is_judged_is_no_pass() {
+    let mut bench = Bench::new(ARTIFACT, REPLIES, &json!({"limits": {"maxCycles": 1}}));
+    let file = bench.folder.path().join("there.txt");
+    std::fs::write(&file, "here").unwrap();
+    bench.pipeline.hooks.on::<PostEvaluator, _>("thief", false, move |_, _| {
+        let file = file.clone();
+        Box::pin(async move {
+            std::fs::remove_file(file).unwrap();
+            Ok(None)
+        })
+    });
+    let finished = bench.run().await;
+    assert_eq!(finished.settlement.exit_code(), 1);
+    assert!(
+        finished.settlement.feedback().contains("check `unchanged` of \"there.txt\" failed"),
+        "{}",
+        finished.settlement.feedback()
+    );
+}
+
+#[tokio::test]
+async fn a_hook_leaves_an_evaluation_that_makes_sense() {
+    let mut bench = bench();
+    replace::<PostEvaluator>(&mut bench, |evaluation| evaluation.confidence = 42.0);
+    assert_eq!(bench.run().await.settlement.reason(), Reason::HookStopped);
+}
+
 #[tokio::test]
 async fn a_hook_that_breaks_stops_the_run_unless_it_may_break() {
     for (continue_on_error, status, reason) in

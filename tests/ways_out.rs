@@ -113,15 +113,15 @@ fn help_and_listings_survive_a_reader_that_goes_away() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_result_that_does_not_reach_standard_output_is_no_pass() {
-    for format in ["text", "json"] {
+    for (format, words) in [
+        ("text", "error: cannot write to standard output"),
+        ("json", "error: cannot write to standard output"),
+        ("jsonl", "cannot write the event stream"),
+    ] {
         let folder = folder(PASS);
         let output = shell(folder.path(), &format!("$TEPA --output {format} >/dev/full"));
         assert_eq!(output.status.code(), Some(4), "{format}");
-        assert!(
-            text(&output.stderr).contains("error: cannot write to standard output"),
-            "{}",
-            text(&output.stderr)
-        );
+        assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
     }
 }
 
@@ -177,7 +177,9 @@ replies:
 
 #[test]
 fn a_signal_kills_the_children_and_writes_the_result() {
-    for (signal, code, reason) in [("INT", 130, "interrupted"), ("TERM", 143, "terminated")] {
+    for (signal, code, reason) in
+        [("INT", 130, "interrupted"), ("TERM", 143, "terminated"), ("HUP", 143, "terminated")]
+    {
         let folder = folder(SLEEPER);
         let child = run(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let grandchild = eventually(|| {
@@ -259,6 +261,96 @@ fn bomb() -> Vec<u8> {
     text.into_bytes()
 }
 
+/// Returns a run of one shell command whose judge says pass.
+fn command(script: &str) -> TempDir {
+    let call =
+        json!({"stage": "step", "step": "one", "tool": "shell_execute", "toolUse": {"command": script}});
+    let replies = PASS.replace("tools: []", "tools: [shell_execute]");
+    folder(&replies.replace("{stage: step, step: one, text: it is said}", &call.to_string()))
+}
+
+#[test]
+fn a_journal_that_somebody_else_changed_is_no_verdict() {
+    for script in [
+        "for d in .tepa/runs/*; do mv $d/events.jsonl $d/old; echo '{}' > $d/events.jsonl; done",
+        "for d in .tepa/runs/*; do : > $d/events.jsonl; done",
+        "rm -rf .tepa/runs/*/events.jsonl",
+    ] {
+        let folder = command(script);
+        let output = finish(&mut run(folder.path()));
+        assert_eq!(output.status.code(), Some(4), "{script}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("the journal"), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn the_file_of_the_project_chooses_neither_who_gets_the_key_nor_who_judges() {
+    let folder = folder(PASS);
+    for (line, key) in [("baseUrl: http://127.0.0.1:9", "baseUrl"), ("provider: replay", "provider")] {
+        fs::write(folder.path().join("tepa.yaml"), format!("{line}\n")).unwrap();
+        let output = finish(
+            tepa(folder.path()).args(["run", "prompt.yaml"]).env("ANTHROPIC_API_KEY", "sk-ant-canary"),
+        );
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        let words = format!("`{key}` cannot be set in the project's `tepa.yaml`");
+        assert!(text(&output.stderr).contains(&words), "{}", text(&output.stderr));
+        let named = finish(run(folder.path()).args(["--config", "tepa.yaml", "-C", "."]));
+        assert_eq!(named.status.code(), Some(2), "the folder's own file counts however else it is named");
+    }
+}
+
+#[test]
+fn a_sparse_file_of_a_terabyte_is_measured_and_not_read() {
+    let folder = command("truncate -s 1T out.bin");
+    let prompt = "goal: g\ncontext: {}\nexpectedOutput: [{path: out.bin, description: d}]\n";
+    fs::write(folder.path().join("prompt.yaml"), prompt).unwrap();
+    let output = finish(&mut run(folder.path()));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let artifact = &result_of(folder.path())["outputs"][0];
+    assert_eq!((&artifact["bytes"], &artifact["sha256"]), (&json!(1_u64 << 40), &Value::Null));
+}
+
+#[test]
+fn replies_and_provider_must_agree() {
+    let folder = folder(PASS);
+    Command::new("mkfifo").arg(folder.path().join("pipe.yaml")).status().unwrap();
+    for (arguments, code, words) in [
+        ("run prompt.yaml --replay prompt.replay.yaml", 0, "pass"),
+        ("run prompt.yaml --provider anthropic --replay prompt.replay.yaml", 2, "leave one of them out"),
+        ("run prompt.yaml --provider replay --record prompt.replay.yaml", 2, "would replace the replies"),
+        ("run prompt.yaml --replay pipe.yaml", 2, "not a regular file"),
+        ("run - --provider replay", 2, "`--replay FILE`"),
+        ("run prompt.yaml --base-url https://me:secret@example.com", 2, "a name or a password"),
+    ] {
+        let output = finish(tepa(folder.path()).args(arguments.split(' ')));
+        assert_eq!(output.status.code(), Some(code), "{arguments}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(words), "{arguments}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_variable_that_is_set_to_nothing_says_nothing() {
+    let folder = folder(PASS);
+    let mut command = run(folder.path());
+    for name in ["TEPA_MAX_TOKENS", "TEPA_COLOR", "TEPA_RESULT", "TEPA_TOOLS", "TEPA_MODEL", "TEPA_TIMEOUT"] {
+        command.env(name, "");
+    }
+    let output = finish(&mut command);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_was_typed_neither_draws_on_the_terminal_nor_shows_a_key() {
+    let folder = folder(PASS);
+    let escape = finish(tepa(folder.path()).args(["run", "\u{1b}[31mx.yaml"]));
+    assert!(!text(&escape.stderr).contains('\u{1b}'), "{}", text(&escape.stderr));
+    let mut command = tepa(folder.path());
+    command.args(["run", "prompt.yaml", "--max-cycles", "sk-ant-canary123"]);
+    let key = finish(command.env("ANTHROPIC_API_KEY", "sk-ant-canary123"));
+    assert_eq!(key.status.code(), Some(2));
+    assert!(!text(&key.stderr).contains("canary"), "{}", text(&key.stderr));
+}
+
 #[test]
 fn quiet_still_says_why_there_is_no_verdict() {
     let folder = folder(
@@ -331,6 +423,44 @@ fn no_provider_error_anywhere_is_a_pass() {
             assert_eq!(result_of(folder.path())["exitCode"], code);
         }
     }
+}
+
+/// A tool that computes without a pause until it is told to end.
+struct Busy(std::sync::Arc<std::sync::atomic::AtomicBool>);
+
+impl tepa::tool::Tool for Busy {
+    const NAME: &'static str = "busy";
+    type Args = serde_json::Map<String, Value>;
+    type Output = ();
+
+    fn schema(&self) -> tepa::tool::ToolSchema {
+        tepa::tool::ToolSchema::new("busy", "Computes.")
+    }
+
+    async fn call(&self, _: Self::Args, _: &tepa::tool::ToolContext) -> Result<(), tepa::tool::ToolError> {
+        while !self.0.load(std::sync::atomic::Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_tool_that_never_pauses_cannot_keep_the_run_from_its_time() {
+    let replies =
+        PASS.replace("tools: []", "tools: [busy]").replace("text: it is said", "tool: busy, toolUse: {}");
+    let replies = replies.replace(
+        "verdict: pass, confidence: 0.9, summary: done",
+        "verdict: fail, confidence: 1, feedback: no",
+    );
+    let mut bench = Bench::new(PROMPT, &replies, &json!({"limits": {"toolTimeout": 50, "maxCycles": 1}}));
+    let done = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    bench.pipeline.tools.register(tepa::tool::erase(Busy(done.clone()))).unwrap();
+    let finished = bench.run().await;
+    done.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(finished.settlement.reason(), Reason::MaxCycles);
+    let sent = bench.conversation();
+    assert!(sent.contains("Tool \"busy\" timed out after 50 ms"), "{sent}");
 }
 
 /// A provider with a bug.

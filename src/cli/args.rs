@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::{DurationText, LoggingLevel, ProviderKind};
@@ -86,19 +86,25 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "PROVIDER", env = "TEPA_PROVIDER", help_heading = "Provider", value_parser = providers())]
     pub(super) provider: Option<ProviderKind>,
     /// Reach the provider here instead of at its own address
-    #[arg(long, value_name = "URL", env = "TEPA_BASE_URL", help_heading = "Provider")]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "TEPA_BASE_URL",
+        hide_env_values = true,
+        help_heading = "Provider"
+    )]
     pub(super) base_url: Option<String>,
     /// The model of every role
-    #[arg(long, value_name = "MODEL", env = "TEPA_MODEL", help_heading = "Provider")]
+    #[arg(long, value_name = "MODEL", env = "TEPA_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
     pub(super) model: Option<String>,
     /// The planner's model
-    #[arg(long, value_name = "MODEL", env = "TEPA_PLANNER_MODEL", help_heading = "Provider")]
+    #[arg(long, value_name = "MODEL", env = "TEPA_PLANNER_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
     pub(super) planner_model: Option<String>,
     /// The executor's model
-    #[arg(long, value_name = "MODEL", env = "TEPA_EXECUTOR_MODEL", help_heading = "Provider")]
+    #[arg(long, value_name = "MODEL", env = "TEPA_EXECUTOR_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
     pub(super) executor_model: Option<String>,
     /// The evaluator's model
-    #[arg(long, value_name = "MODEL", env = "TEPA_EVALUATOR_MODEL", help_heading = "Provider")]
+    #[arg(long, value_name = "MODEL", env = "TEPA_EVALUATOR_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
     pub(super) evaluator_model: Option<String>,
     /// Replies for `--provider replay` [default: <prompt>.replay.yaml beside the prompt]
     #[arg(long, value_name = "FILE", env = "TEPA_REPLAY", help_heading = "Provider")]
@@ -170,9 +176,9 @@ pub(super) struct ValidateArguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ToolsCommand {
-    /// List all tools
+    /// List the tools that a run has here
     List,
-    /// Show one tool with its parameters
+    /// Show one built-in tool with its parameters
     Show {
         /// The tool
         name: String,

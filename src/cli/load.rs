@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::args::{GlobalArguments, RunArguments};
 use super::ui::Ui;
-use crate::config::{self, Config, Environment, Layers, LoggingLevel, Origin};
+use crate::config::{self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind};
 use crate::error::Error;
 use crate::prompt::{self, Prompt};
 use crate::session::shown;
-use crate::source::{Diagnostics, Document, Format, SourceError, SourceFile, UnknownKeys};
+use crate::source::{Diagnostic, Diagnostics, Document, Format, SourceError, SourceFile, UnknownKeys};
 use crate::tools;
 
 /// The file name of a project's configuration.
@@ -27,17 +27,14 @@ pub(super) fn everything(
     let unknown = unknown_keys(run.allow_unknown);
     let mut invalid = Vec::new();
     let mut layers = Layers::defaults()?;
-    for (path, must_exist) in config_files(run, environment) {
-        if !must_exist && !path.exists() {
-            continue;
-        }
-        let name = shown(&path, environment);
-        match config_layer(read(&path, &name)?, unknown) {
-            Ok((layer, warnings)) => {
+    for file in config_files(run.config.as_deref(), environment) {
+        match config_layer(&file, environment, unknown)? {
+            None => {}
+            Some(Ok((layer, warnings))) => {
                 warn(ui, &warnings);
-                layers.push(Origin::File(name), layer);
+                layers.push(Origin::File(shown(&file.path, environment)), layer);
             }
-            Err(faults) => invalid.push(faults),
+            Some(Err(faults)) => invalid.push(faults),
         }
     }
     let source = if run.prompt == Path::new("-") {
@@ -73,12 +70,73 @@ pub(super) fn read(path: &Path, name: &str) -> Result<SourceFile, Error> {
     SourceFile::read(path, name).map_err(unreadable)
 }
 
-/// Returns the layer that a configuration file holds, or its faults.
-pub(super) fn config_layer(
-    file: SourceFile,
+/// Returns the configuration without a run: the defaults, the user's file, the project's file.
+pub(super) fn standing_config(environment: &Environment, ui: &Ui) -> anyhow::Result<Config> {
+    let mut layers = Layers::defaults()?;
+    for file in config_files(None, environment) {
+        match config_layer(&file, environment, UnknownKeys::Refuse)? {
+            None => {}
+            Some(Ok((layer, warnings))) => {
+                warn(ui, &warnings);
+                layers.push(Origin::File(shown(&file.path, environment)), layer);
+            }
+            Some(Err(faults)) => return Err(Error::Invalid(vec![faults]).into()),
+        }
+    }
+    Ok(layers.resolve()?)
+}
+
+/// A file that may hold a layer of the configuration.
+struct ConfigSource {
+    path: PathBuf,
+    /// Whether a person named it, so that it has to be there.
+    named: bool,
+    /// Whether it lies in the folder that the run's own tools write to.
+    in_workspace: bool,
+}
+
+type Layer = Result<(Value, Diagnostics), Diagnostics>;
+
+/// Returns the layer that a file holds or its faults; nothing when there is no such file and nobody named it.
+fn config_layer(
+    source: &ConfigSource,
+    environment: &Environment,
     unknown: UnknownKeys,
-) -> Result<(Value, Diagnostics), Diagnostics> {
-    Document::parse(file).and_then(|document| config::load(&document, &tools::NAMES, unknown))
+) -> Result<Option<Layer>, Error> {
+    // A link that leads nowhere is there, and reading it says so.
+    if !source.named && source.path.symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    let file = read(&source.path, &shown(&source.path, environment))?;
+    Ok(Some(Document::parse(file).and_then(|document| {
+        let layer = config::load(&document, &tools::NAMES, unknown);
+        if source.in_workspace { keep_trust_out(&document, layer) } else { layer }
+    })))
+}
+
+/// Whoever can write the project's file, a tool of an earlier run included, must not choose who gets the key or who gives the verdict.
+fn keep_trust_out(document: &Document, layer: Layer) -> Layer {
+    let (mut faults, values) = match layer {
+        Ok((values, warnings)) => (warnings, Some(values)),
+        Err(faults) => (faults, None),
+    };
+    let mut refuse = |key: &str, why: &str| {
+        let message = format!("`{key}` cannot be set in the project's `{PROJECT_FILE}`: {why}");
+        let fault = Diagnostic::error("untrusted", message).at(document.span_of_key(&format!("/{key}")));
+        faults.push(
+            fault.hint("set it in your own configuration, in a file named with `--config`, or by a flag"),
+        );
+    };
+    if document.value().get("baseUrl").is_some() {
+        refuse("baseUrl", "the key would go to whoever wrote the file");
+    }
+    if document.value().get("provider").and_then(Value::as_str) == Some("replay") {
+        refuse("provider", "a script would give the verdict");
+    }
+    match values {
+        Some(values) if !faults.has_errors() => Ok((values, faults)),
+        _ => Err(faults),
+    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
@@ -96,13 +154,15 @@ fn warn(ui: &Ui, warnings: &Diagnostics) {
     }
 }
 
-/// Returns the files that may hold layers, lowest first, and whether each was asked for.
-fn config_files(run: &RunArguments, environment: &Environment) -> Vec<(PathBuf, bool)> {
+/// Returns the files that may hold layers, lowest first.
+fn config_files(named: Option<&Path>, environment: &Environment) -> Vec<ConfigSource> {
     let user = ProjectDirs::from("", "", "tepa").map(|dirs| dirs.config_dir().join("config.yaml"));
-    let mut files: Vec<(PathBuf, bool)> = user.into_iter().map(|path| (path, false)).collect();
-    files.push((environment.directory.join(PROJECT_FILE), false));
-    files.extend(run.config.as_ref().map(|path| (environment.resolve(path), true)));
-    files
+    let user = user.map(|path| ConfigSource { path, named: false, in_workspace: false });
+    let project = environment.directory.join(PROJECT_FILE);
+    let project = ConfigSource { path: project, named: false, in_workspace: true };
+    let named =
+        named.map(|path| ConfigSource { path: environment.resolve(path), named: true, in_workspace: false });
+    user.into_iter().chain([project]).chain(named).collect()
 }
 
 /// Returns what the command line (and `TEPA_*`) say, in the form of a configuration file.
@@ -119,7 +179,7 @@ fn flags(run: &RunArguments, global: &GlobalArguments) -> Value {
     }
     let level = global.log_level.map(LoggingLevel::from);
     json!({
-        "provider": run.provider,
+        "provider": run.provider.or(run.replay.as_ref().map(|_| ProviderKind::Replay)),
         "baseUrl": run.base_url,
         "model": model,
         "limits": {

@@ -13,12 +13,13 @@ mod ui;
 mod validate;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 pub use self::args::{Arguments, EXIT_CODES};
-use self::args::{Command, ToolsCommand};
+use self::args::{ColorArgument, Command, ToolsCommand};
 pub use self::status::ExitStatus;
 use self::ui::Ui;
 use crate::config::Environment;
@@ -27,27 +28,42 @@ use crate::error::Error;
 /// Runs the command line `arguments`, the program's name first.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     replace_panic_message();
-    let arguments = match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => arguments,
-        Err(answer) => return answer_of_clap(&answer).into(),
+    let (environment, lost) = match Environment::capture() {
+        Ok(environment) => (environment, None),
+        Err(e) => (Environment::of(PathBuf::from("/"), []), Some(e)),
     };
-    let environment = match Environment::capture() {
-        Ok(environment) => environment,
-        Err(e) => {
-            let error = Error::usage("cannot tell which folder this is").because(&e);
-            let environment = Environment::of(std::path::PathBuf::from("/"), []);
-            Ui::new(&environment, arguments.global.color, false).error(&error.into());
-            return ExitStatus::usage().into();
-        }
+    let arguments = match parse(arguments, &environment) {
+        Ok(arguments) => arguments,
+        Err(answer) => return answer_of_clap(&answer, &environment).into(),
     };
     let ui = Ui::new(&environment, arguments.global.color, arguments.global.quiet);
-    match dispatch(arguments, environment, &ui) {
+    let ended = match lost {
+        Some(e) => Err(Error::usage("cannot tell which folder this is").because(&e).into()),
+        None => dispatch(arguments, environment, &ui),
+    };
+    match ended {
         Ok(status) => status.into(),
         Err(error) => {
             ui.error(&error);
             ExitStatus::of_error(&error).into()
         }
     }
+}
+
+/// Parses the command line; a variable that is set to nothing says nothing.
+fn parse(
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Arguments, clap::Error> {
+    let said = |argument: clap::Arg| {
+        let blank = argument.get_env().is_some_and(|variable| environment.is_blank(variable));
+        if blank { argument.env(None::<&str>) } else { argument }
+    };
+    let mut command = Arguments::command().mut_args(said);
+    for name in ["run", "validate"] {
+        command = command.mut_subcommand(name, |command| command.mut_args(said));
+    }
+    Arguments::from_arg_matches(&command.try_get_matches_from(arguments)?)
 }
 
 fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyhow::Result<ExitStatus> {
@@ -62,7 +78,7 @@ fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyh
     match arguments.command {
         Command::Run(run) => run::run(&run, &arguments.global, &environment, ui),
         Command::Validate(files) => Ok(validate::run(&files, &environment, ui)),
-        Command::Tools { command: ToolsCommand::List } => tools::list(ui),
+        Command::Tools { command: ToolsCommand::List } => tools::list(&environment, ui),
         Command::Tools { command: ToolsCommand::Show { name } } => tools::show(&name, ui),
         Command::Completions { shell } => completions::print(shell, ui),
     }
@@ -73,10 +89,22 @@ pub fn command() -> clap::Command {
     Arguments::command()
 }
 
-fn answer_of_clap(answer: &clap::Error) -> ExitStatus {
-    // A terminal that is gone cannot be told; the code still says what happened.
-    let _ = answer.print();
-    if answer.use_stderr() { ExitStatus::usage() } else { ExitStatus::answered() }
+fn answer_of_clap(answer: &clap::Error, environment: &Environment) -> ExitStatus {
+    let to_person = answer.use_stderr();
+    let ui = Ui::new(environment, ColorArgument::Auto, false);
+    let text = if to_person && ui.color || !to_person && ui.data_color {
+        answer.render().ansi().to_string()
+    } else {
+        answer.render().to_string()
+    };
+    if to_person {
+        ui.say(&text);
+        return ExitStatus::usage();
+    }
+    match ui.data(&text) {
+        Ok(()) => ExitStatus::answered(),
+        Err(_) => ExitStatus::unreported(),
+    }
 }
 
 /// Log lines for people who work on tepa itself, asked for by `TEPA_LOG=debug`.

@@ -24,12 +24,13 @@ pub(super) fn run(
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
+    check_replies(arguments)?;
     let (config, prompt) = load::everything(arguments, global, environment, ui)?;
     let options = options(arguments, &config, environment);
     let sinks = sinks(arguments.output, config.logging.level, ui);
     let session = Session::connect(config, prompt, environment, options)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(4)
         .enable_all()
         .build()
         .map_err(|e| Error::broken("cannot start the runtime").because(&e))?;
@@ -57,6 +58,23 @@ fn report(output: OutputArgument, finished: &Finished, ui: &Ui) -> anyhow::Resul
         ui.error(&Error::broken(prose(finished.settlement.feedback())).into());
     }
     Ok(ExitStatus::of_run(&finished.settlement))
+}
+
+/// Refuses what contradicts itself about replies.
+fn check_replies(arguments: &RunArguments) -> Result<(), Error> {
+    if let (Some(kind), Some(file)) = (arguments.provider, &arguments.replay)
+        && kind != ProviderKind::Replay
+    {
+        let message =
+            format!("`--replay {}` says replay, and `--provider {}` does not", file.display(), kind.name());
+        return Err(Error::usage(message).hint("leave one of them out"));
+    }
+    let from_stdin = arguments.prompt == Path::new("-");
+    if arguments.provider == Some(ProviderKind::Replay) && arguments.replay.is_none() && from_stdin {
+        return Err(Error::usage("a task from standard input has no replies beside it")
+            .hint("name the file with the replies: `--replay FILE`"));
+    }
+    Ok(())
 }
 
 fn options(arguments: &RunArguments, config: &Config, environment: &Environment) -> Options {

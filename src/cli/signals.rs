@@ -1,4 +1,4 @@
-//! Owns what SIGINT and SIGTERM mean: the first stops the run in order, the second ends the process at once.
+//! Owns what SIGINT, SIGTERM and SIGHUP mean: the first stops the run in order, the second ends the process at once.
 
 use std::io;
 
@@ -22,19 +22,26 @@ pub(super) fn listen(cancel: Cancel) {
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
+    /// The terminal was closed.
+    hangup: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
 impl Signals {
     fn install() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
     }
 
     async fn next(&mut self) -> Cause {
         tokio::select! {
             _ = self.interrupt.recv() => Cause::Interrupted,
             _ = self.terminate.recv() => Cause::Terminated,
+            _ = self.hangup.recv() => Cause::Terminated,
         }
     }
 }
@@ -56,7 +63,7 @@ impl Signals {
     }
 }
 
-#[expect(clippy::exit, reason = "a second signal means at once; children were killed at the first")]
+#[expect(clippy::exit, reason = "a second signal means at once, with or without a result")]
 fn leave_now(cause: Cause) {
     std::process::exit(match cause {
         Cause::Interrupted => 130,

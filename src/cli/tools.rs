@@ -2,16 +2,17 @@
 
 use std::fmt::Write as _;
 
+use super::load;
 use super::status::ExitStatus;
 use super::ui::Ui;
-use crate::config::Layers;
+use crate::config::{Environment, Layers};
 use crate::error::Error;
 use crate::session::registry;
 use crate::text;
 use crate::tool::Registry;
 
-pub(super) fn list(ui: &Ui) -> anyhow::Result<ExitStatus> {
-    let registry = all()?;
+pub(super) fn list(environment: &Environment, ui: &Ui) -> anyhow::Result<ExitStatus> {
+    let registry = registry(&load::standing_config(environment, ui)?, &[])?;
     let widest = registry.list().map(|tool| tool.name().len()).max().unwrap_or(0);
     let mut out = String::new();
     for tool in registry.list() {

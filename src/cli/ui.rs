@@ -9,14 +9,18 @@ use console::Style;
 use super::args::ColorArgument;
 use crate::config::Environment;
 use crate::error::{Error, Message};
+use crate::render::prose;
 use crate::secret::Secrets;
 use crate::source::Diagnostics;
 
 /// The terminal.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 #[derive(Debug, Clone)]
 pub(super) struct Ui {
     /// Whether standard error takes colour.
     pub(super) color: bool,
+    /// Whether standard output takes colour.
+    pub(super) data_color: bool,
     /// Columns of standard error.
     pub(super) width: u16,
     /// Whether standard error can be drawn on.
@@ -30,7 +34,7 @@ impl Ui {
     pub(super) fn new(environment: &Environment, color: ColorArgument, quiet: bool) -> Self {
         let dumb = environment.variable("TERM") == Some("dumb");
         let terminal = environment.stderr_is_terminal;
-        let color = match color {
+        let wanted = |terminal: bool| match color {
             ColorArgument::Always => true,
             ColorArgument::Never => false,
             ColorArgument::Auto if environment.variable("NO_COLOR").is_some() => false,
@@ -41,9 +45,10 @@ impl Ui {
             }
             ColorArgument::Auto => terminal && !dumb,
         };
+        let (color, data_color) = (wanted(terminal), wanted(environment.stdout_is_terminal));
         let width = console::Term::stderr().size_checked().map_or(100, |(_, columns)| columns);
         let live = terminal && !dumb && environment.variable("CI").is_none();
-        Self { color, width, live, quiet, secrets: Secrets::new(environment.secrets()) }
+        Self { color, data_color, width, live, quiet, secrets: Secrets::new(environment.secrets()) }
     }
 
     /// Writes data. A reader that went away is no error.
@@ -82,12 +87,14 @@ impl Ui {
     }
 
     fn message(&self, message: &Message) {
-        let mut text = format!("{} {}\n", self.styled("error:", Style::new().red().bold()), message.text);
+        // What was typed may hold anything; none of it may draw on the terminal.
+        let mut text =
+            format!("{} {}\n", self.styled("error:", Style::new().red().bold()), prose(&message.text));
         for cause in &message.causes {
-            text += &format!("  {cause}\n");
+            text += &format!("  {}\n", prose(cause));
         }
         if let Some(hint) = &message.hint {
-            text += &format!("{} {hint}\n", self.styled("hint:", Style::new().cyan().bold()));
+            text += &format!("{} {}\n", self.styled("hint:", Style::new().cyan().bold()), prose(hint));
         }
         self.say(&text);
     }

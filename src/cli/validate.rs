@@ -14,12 +14,12 @@ use crate::text;
 pub(super) fn run(arguments: &ValidateArguments, environment: &Environment, ui: &Ui) -> ExitStatus {
     let unknown = load::unknown_keys(arguments.allow_unknown);
     let mut broken = 0;
-    let mut unreadable = false;
+    let mut unreadable = 0;
     for path in &arguments.files {
         let file = match load::read(&environment.resolve(path), &path.display().to_string()) {
             Ok(file) => file,
             Err(error) => {
-                unreadable = true;
+                unreadable += 1;
                 ui.error(&error.into());
                 continue;
             }
@@ -31,14 +31,17 @@ pub(super) fn run(arguments: &ValidateArguments, environment: &Environment, ui: 
         }
     }
     if !ui.quiet {
-        let checked = text::plural("file", arguments.files.len());
-        let verdict = if broken == 0 { "no faults".to_owned() } else { format!("{broken} with faults") };
+        let checked = text::plural("file", arguments.files.len() - unreadable);
+        let mut verdict = if broken == 0 { "no faults".to_owned() } else { format!("{broken} with faults") };
+        if unreadable > 0 {
+            verdict = format!("{verdict}, {unreadable} could not be read");
+        }
         ui.say(&format!("{checked} checked: {verdict}\n"));
     }
     match (unreadable, broken) {
-        (true, _) => ExitStatus::usage(),
-        (false, 0) => ExitStatus::answered(),
-        (false, _) => ExitStatus::faults_found(),
+        (1.., _) => ExitStatus::usage(),
+        (0, 0) => ExitStatus::answered(),
+        (0, _) => ExitStatus::faults_found(),
     }
 }
 

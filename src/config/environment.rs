@@ -17,8 +17,6 @@ pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
     /// The folder to work in; absolute.
     pub directory: PathBuf,
-    /// Whether standard input is a terminal.
-    pub stdin_is_terminal: bool,
     /// Whether standard output is a terminal.
     pub stdout_is_terminal: bool,
     /// Whether standard error is a terminal.
@@ -31,7 +29,6 @@ impl Environment {
         Ok(Self {
             variables: std::env::vars_os().collect(),
             directory: std::env::current_dir()?,
-            stdin_is_terminal: io::stdin().is_terminal(),
             stdout_is_terminal: io::stdout().is_terminal(),
             stderr_is_terminal: io::stderr().is_terminal(),
         })
@@ -42,10 +39,14 @@ impl Environment {
         Self {
             variables: variables.into_iter().collect(),
             directory,
-            stdin_is_terminal: false,
             stdout_is_terminal: false,
             stderr_is_terminal: false,
         }
+    }
+
+    /// Returns whether a variable is set to nothing, as CI systems do with variables that they do not know.
+    pub fn is_blank(&self, name: &OsStr) -> bool {
+        self.variables.get(name).is_some_and(|value| value.is_empty())
     }
 
     /// Returns a variable that is set, not empty and readable as text.

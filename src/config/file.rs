@@ -49,7 +49,7 @@ pub struct ModelsFile {
 #[schemars(inline)]
 pub struct LimitsFile {
     /// Cycles before the run fails.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1000))]
     pub max_cycles: Option<u32>,
     /// Tokens over all model calls before the run is terminated.
     #[schemars(range(min = 1))]
@@ -60,9 +60,6 @@ pub struct LimitsFile {
     /// Further tries when an answer of planner or evaluator cannot be read.
     #[schemars(range(max = 10))]
     pub retry_attempts: Option<u32>,
-    /// Steps whose model calls may be under way at once.
-    #[schemars(range(min = 1))]
-    pub max_parallel_steps: Option<u32>,
     /// Wall clock of the whole run, such as `90s` or `1h 30m`, or a number of milliseconds.
     pub max_duration: Option<DurationText>,
 }

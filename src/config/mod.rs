@@ -94,8 +94,6 @@ pub struct Limits {
     pub tool_timeout: u64,
     /// Further tries when an answer of planner or evaluator cannot be read.
     pub retry_attempts: u32,
-    /// Steps whose model calls may be under way at once, at least 1.
-    pub max_parallel_steps: u32,
     /// Wall clock of the whole run, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_duration: Option<u64>,

@@ -3,6 +3,7 @@
 //! Whatever breaks in between (a panic included) becomes a settlement; there is no way out of here without one.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -12,7 +13,7 @@ use super::run::{Run, Stop, millis};
 use super::state::{Action, Bounds, RunState};
 use super::{Pipeline, evaluator, evidence, executor, planner, step};
 use crate::event::{Fanout, RunEvent};
-use crate::outcome::{Cost, CostQualifier, Reason, RunResult, RunStatus, Settlement};
+use crate::outcome::{Artifact, Cost, CostQualifier, Reason, RunResult, RunStatus, Settlement};
 use crate::prompt::Prompt;
 
 /// How a run ended.
@@ -37,7 +38,7 @@ impl Pipeline {
             run.stop(stop);
         }
         run.drive(cancel).await;
-        run.close(run_id, began)
+        run.close(run_id, began).await
     }
 }
 
@@ -117,32 +118,46 @@ impl Run<'_> {
         }
     }
 
-    fn close(&self, run_id: &str, began: Duration) -> Finished {
+    async fn close(&self, run_id: &str, began: Duration) -> Finished {
         let judged = self.read(RunState::settlement).status();
         if matches!(judged, Some(RunStatus::Pass | RunStatus::Fail))
             && let Err(error) = self.pipeline.provider.finish()
         {
             self.stop(error.into());
         }
+        let wanted = self.read(evidence::wanted);
+        // A run that could not look at its files has no artifacts to show, and says so by the settlement that follows.
+        let outputs = match evidence::artifacts(wanted, Arc::clone(&self.pipeline.workspace)).await {
+            Ok(outputs) => outputs,
+            Err(stop) => {
+                self.stop(stop);
+                Vec::new()
+            }
+        };
         let mut settlement = self.read(RunState::settlement);
-        let mut result = self.result(run_id, &settlement, began);
+        let mut result = self.result(run_id, &settlement, &outputs, began);
         // A result that could not be written where it was asked for is no verdict; the sinks that are left are told so.
         while let Err(stop) = self.emit(&RunEvent::RunCompleted { result: Box::new(result.clone()) }) {
             settlement = Settlement::stopped(stop.reason, stop.message.clone());
             self.stop(stop);
-            result = self.result(run_id, &settlement, began);
+            result = self.result(run_id, &settlement, &outputs, began);
         }
         Finished { settlement, result }
     }
 
-    fn result(&self, run_id: &str, settlement: &Settlement, began: Duration) -> RunResult {
-        let outputs = self.read(|state| evidence::artifacts(state, &self.pipeline.workspace));
+    fn result(
+        &self,
+        run_id: &str,
+        settlement: &Settlement,
+        outputs: &[Artifact],
+        began: Duration,
+    ) -> RunResult {
         let judged = matches!(settlement.reason(), Reason::Passed | Reason::MaxCycles);
         self.read(|state| RunResult {
             status: settlement.status(),
             cycles: state.cycle(),
             tokens_used: state.tokens_used(),
-            outputs,
+            outputs: outputs.to_vec(),
             logs: state.logs().to_vec(),
             feedback: settlement.feedback().to_owned(),
             run_id: run_id.to_owned(),

@@ -3,17 +3,19 @@
 //! The judge can turn a pass into a fail, never a fail into a pass: a missing file stays missing whatever is said about it. Source of the
 //! rules: the seeds' pipeline document, "Evaluator".
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::answer::json_object;
 use super::evidence::{self, Fact};
 use super::llm::Question;
 use super::planner::said;
-use super::run::{Run, Stop};
+use super::run::{Logged, Run, Stop};
 use super::shown;
 use crate::event::{Role, RunEvent};
 use crate::hook::{EvaluatorInput, PostEvaluator, PreEvaluator};
-use crate::outcome::{CheckResult, Evaluation, Overruling, Verdict};
+use crate::outcome::{CheckResult, Evaluation, LogLevel, Overruling, Reason, Verdict};
 use crate::provider::Message;
 use crate::template::Template;
 use crate::text;
@@ -24,7 +26,8 @@ const RAW_ANSWER_LIMIT: usize = 500;
 pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     let began = run.monotonic();
     let cycle = run.read(super::state::RunState::cycle);
-    let facts = evidence::gather(&run.read(|state| state.prompt().clone()), &run.pipeline.workspace);
+    let prompt = run.read(|state| state.prompt().clone());
+    let facts = evidence::gather(prompt.clone(), Arc::clone(&run.pipeline.workspace)).await?;
     for fact in &facts {
         run.emit(&RunEvent::CheckCompleted { cycle, result: fact.check.clone() })?;
     }
@@ -36,9 +39,25 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     let (input, _) = run.ask::<PreEvaluator>(input).await?;
     let judged = ask_judge(run, &input, &facts).await?;
     let checked = run.read(|state| overrule(judged, state.checks()));
-    let (evaluation, _) = run.ask::<PostEvaluator>(checked.clone()).await?;
-    let evaluation = credit_hooks(&checked, evaluation);
-    run.emit(&RunEvent::EvaluationCompleted { cycle, evaluation, duration_ms: run.since(began) })
+    let (answer, _) = run.ask::<PostEvaluator>(checked.clone()).await?;
+    let mut evaluation = credit_hooks(&checked, answer)?;
+    if evaluation.verdict == Verdict::Pass {
+        // Judging takes time; what was judged must still be there, and no hook can make up for what is missing.
+        let now = evidence::gather(prompt, Arc::clone(&run.pipeline.workspace)).await?;
+        for result in evidence::changes(&facts, now) {
+            run.emit(&RunEvent::CheckCompleted { cycle, result })?;
+        }
+        evaluation = run.read(|state| overrule(evaluation, state.checks()));
+    }
+    let duration_ms = run.since(began);
+    let tokens_used = evaluation.tokens_used;
+    let (level, word) = match evaluation.verdict {
+        Verdict::Pass => (LogLevel::Info, "pass"),
+        Verdict::Fail => (LogLevel::Warn, "fail"),
+    };
+    let message = format!("{word} with confidence {:.2}", evaluation.confidence);
+    run.emit(&RunEvent::EvaluationCompleted { cycle, evaluation, duration_ms })?;
+    run.log(Logged { step: None, tool: None, level, message, duration_ms, tokens_used })
 }
 
 async fn ask_judge(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Result<Evaluation, Stop> {
@@ -83,7 +102,7 @@ fn question(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Result<Str
                 "stepId": result.step_id,
                 "status": result.status,
                 "output": shown::output_for_judge(&result.output),
-                "error": result.error,
+                "error": shown::error_for_judge(result.error.as_ref()),
                 "tokensUsed": result.tokens_used,
                 "durationMs": result.duration_ms,
             })
@@ -95,7 +114,7 @@ fn question(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Result<Str
         "cycle": run.read(super::state::RunState::cycle),
         "results": results,
         "facts": facts,
-        "scratchpad": shown::map(&input.scratchpad),
+        "scratchpad": shown::scratchpad_for_judge(&input.scratchpad),
     });
     run.render(Template::EvaluatorUser, slots)
 }
@@ -153,8 +172,12 @@ fn complaint(check: &CheckResult) -> String {
     )
 }
 
-/// A hook that flips the verdict is a person's decision: it stands, and the result says so.
-fn credit_hooks(before: &Evaluation, mut after: Evaluation) -> Evaluation {
+/// A hook that flips the verdict of the judge is a person's decision: it stands unless a check contradicts it, and the result says so.
+fn credit_hooks(before: &Evaluation, mut after: Evaluation) -> Result<Evaluation, Stop> {
+    if !(0.0..=1.0).contains(&after.confidence) {
+        let message = "postEvaluator hooks must leave a confidence from 0.0 to 1.0";
+        return Err(Stop::new(Reason::HookStopped, message));
+    }
     after.overruled.clone_from(&before.overruled);
     if before.verdict != after.verdict {
         after.overruled.push(Overruling {
@@ -164,7 +187,7 @@ fn credit_hooks(before: &Evaluation, mut after: Evaluation) -> Evaluation {
             reason: after.feedback.clone().or_else(|| after.summary.clone()).unwrap_or_default(),
         });
     }
-    after
+    Ok(after)
 }
 
 #[cfg(test)]

@@ -3,20 +3,22 @@
 //! The words of a step are never evidence. A path that cannot be looked at counts as not there, with the reason.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::run::Stop;
 use super::shown;
 use super::state::RunState;
-use crate::outcome::{Artifact, ArtifactKind, CheckResult};
+use crate::outcome::{Artifact, ArtifactKind, CheckResult, Reason};
 use crate::prompt::Prompt;
 use crate::text;
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// How much of the beginning of a file the judge sees, in bytes.
-const HEAD: usize = 6 * 1024;
+const HEAD: u64 = 6 * 1024;
 /// How much of its end, when it is longer than both, in bytes.
-const TAIL: usize = 2 * 1024;
+const TAIL: u64 = 2 * 1024;
 
 /// One expected path as it is on disk.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,9 +32,47 @@ pub(super) struct Fact {
     pub(super) check: CheckResult,
 }
 
-/// Returns the facts of every expected path, in the order of the prompt.
-pub(super) fn gather(prompt: &Prompt, workspace: &Workspace) -> Vec<Fact> {
-    prompt.expected_paths().map(|(path, _)| look(path, workspace)).collect()
+/// Returns the facts of every expected path, in the order of the prompt; off the thread, because files may be large and slow.
+pub(super) async fn gather(prompt: Prompt, workspace: Arc<Workspace>) -> Result<Vec<Fact>, Stop> {
+    off_the_thread(move || prompt.expected_paths().map(|(path, _)| look(path, &workspace)).collect()).await
+}
+
+/// Returns what is on disk when the run ends: every expected path that exists, then every file that a tool wrote.
+pub(super) async fn artifacts(wanted: Vec<Wanted>, workspace: Arc<Workspace>) -> Result<Vec<Artifact>, Stop> {
+    off_the_thread(move || {
+        let mut seen = BTreeSet::new();
+        let mut artifacts = Vec::new();
+        for Wanted { path, description } in wanted {
+            let Ok(relative) = workspace.relative(&path) else { continue };
+            if seen.insert(relative) {
+                artifacts.extend(artifact(path, description, &workspace));
+            }
+        }
+        artifacts
+    })
+    .await
+}
+
+async fn off_the_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Stop> {
+    let ended = tokio::task::spawn_blocking(work).await;
+    ended.map_err(|_| Stop::new(Reason::InternalError, "tepa has a bug: looking at files panicked"))
+}
+
+/// A path that may have become an artifact.
+pub(super) struct Wanted {
+    path: String,
+    description: String,
+}
+
+/// Returns the paths that may be artifacts: the expected ones, then what tools wrote, newest first.
+pub(super) fn wanted(state: &RunState) -> Vec<Wanted> {
+    let expected = state.prompt().expected_paths();
+    let expected =
+        expected.map(|(path, of)| Wanted { path: path.to_owned(), description: of.description.clone() });
+    let written = state.written().iter().rev();
+    let written =
+        written.map(|(path, step)| Wanted { path: path.clone(), description: format!("written by {step}") });
+    expected.chain(written).collect()
 }
 
 fn look(path: &str, workspace: &Workspace) -> Fact {
@@ -40,16 +80,33 @@ fn look(path: &str, workspace: &Workspace) -> Fact {
         Err(error) => fact(path, Err(&error), None),
         Ok(facts) if facts.is_folder => fact(path, Ok("a folder".to_owned()), None),
         Ok(_) => {
-            let mut window = Window::default();
-            match workspace.digest(path, |chunk| window.push(chunk)) {
+            let found =
+                workspace.digest(path).and_then(|digest| Ok((digest, workspace.ends(path, HEAD, TAIL)?)));
+            match found {
                 Err(error) => fact(path, Err(&error), None),
-                Ok(digest) => {
-                    let summary = format!("{} bytes, sha256 {}", digest.bytes, digest.sha256);
-                    fact(path, Ok(summary), Some(window.shown(digest.bytes)))
+                Ok((digest, (head, tail))) => {
+                    let hash =
+                        digest.sha256.map_or("too large to hash".to_owned(), |hash| format!("sha256 {hash}"));
+                    let summary = format!("{} bytes, {hash}", digest.bytes);
+                    fact(path, Ok(summary), Some(shown_ends(&head, &tail, digest.bytes)))
                 }
             }
         }
     }
+}
+
+/// Says what changed on disk since `before`, as failed checks: what was judged must be what is there.
+pub(super) fn changes(before: &[Fact], now: Vec<Fact>) -> Vec<CheckResult> {
+    let changed = before.iter().zip(now).filter(|(before, now)| before.summary != now.summary);
+    changed
+        .map(|(before, now)| CheckResult {
+            check: "unchanged".to_owned(),
+            path: Some(now.path),
+            passed: false,
+            expected: format!("to stay as it was judged ({})", before.summary),
+            actual: now.summary,
+        })
+        .collect()
 }
 
 fn fact(path: &str, found: Result<String, &WorkspaceError>, content: Option<String>) -> Fact {
@@ -68,70 +125,33 @@ fn fact(path: &str, found: Result<String, &WorkspaceError>, content: Option<Stri
     Fact { path: path.to_owned(), summary, content, check }
 }
 
-/// Returns what is on disk when the run ends: every expected path that exists, then every file that a tool wrote.
-pub(super) fn artifacts(state: &RunState, workspace: &Workspace) -> Vec<Artifact> {
-    let expected =
-        state.prompt().expected_paths().map(|(path, expected)| (path, expected.description.clone()));
-    let written =
-        state.written().iter().rev().map(|(path, step)| (path.as_str(), format!("written by {step}")));
-    let mut seen = BTreeSet::new();
-    let mut artifacts = Vec::new();
-    for (path, description) in expected.chain(written) {
-        let Ok(relative) = workspace.relative(path) else { continue };
-        if !seen.insert(relative) {
-            continue;
-        }
-        artifacts.extend(artifact(path, description, workspace));
-    }
-    artifacts
-}
-
-fn artifact(path: &str, description: String, workspace: &Workspace) -> Option<Artifact> {
-    let facts = workspace.facts(path).ok()?;
+fn artifact(path: String, description: String, workspace: &Workspace) -> Option<Artifact> {
+    let facts = workspace.facts(&path).ok()?;
     let (bytes, sha256) = if facts.is_folder {
         (0, None)
     } else {
-        let digest = workspace.digest(path, |_| {}).ok()?;
-        (digest.bytes, Some(digest.sha256))
+        let digest = workspace.digest(&path).ok()?;
+        (digest.bytes, digest.sha256)
     };
-    Some(Artifact { path: path.to_owned(), description, kind: ArtifactKind::of(path), bytes, sha256 })
+    let kind = ArtifactKind::of(&path);
+    Some(Artifact { path, description, kind, bytes, sha256 })
 }
 
-/// Head and tail of a stream of any length.
-#[derive(Default)]
-struct Window {
-    head: Vec<u8>,
-    tail: Vec<u8>,
-    binary: bool,
-}
-
-impl Window {
-    fn push(&mut self, chunk: &[u8]) {
-        let room = HEAD.saturating_sub(self.head.len()).min(chunk.len());
-        self.head.extend_from_slice(&chunk[..room]);
-        self.binary |= chunk[..room].contains(&0);
-        let rest = &chunk[room..];
-        self.tail.extend_from_slice(&rest[rest.len().saturating_sub(TAIL)..]);
-        let surplus = self.tail.len().saturating_sub(TAIL);
-        self.tail.drain(..surplus);
+fn shown_ends(head: &[u8], tail: &[u8], bytes: u64) -> String {
+    if bytes == 0 {
+        return "(the file is empty)".to_owned();
     }
-
-    fn shown(&self, bytes: u64) -> String {
-        if bytes == 0 {
-            return "(the file is empty)".to_owned();
-        }
-        if self.binary {
-            return "(binary content)".to_owned();
-        }
-        let kept = (self.head.len() + self.tail.len()) as u64;
-        if kept >= bytes {
-            let whole = [&self.head[..], &self.tail].concat();
-            return shown::marked(String::from_utf8_lossy(&whole).trim_end_matches('\n'));
-        }
-        let head = shown::marked(&String::from_utf8_lossy(&self.head));
-        let tail = shown::marked(String::from_utf8_lossy(&self.tail).trim_end_matches('\n'));
-        format!("{head}\n({} left out)\n{tail}", text::bytes(bytes - kept))
+    if head.contains(&0) {
+        return "(binary content)".to_owned();
     }
+    let kept = (head.len() + tail.len()) as u64;
+    if kept >= bytes {
+        let whole = [head, tail].concat();
+        return shown::marked(String::from_utf8_lossy(&whole).trim_end_matches('\n'));
+    }
+    let head = shown::marked(&String::from_utf8_lossy(head));
+    let tail = shown::marked(String::from_utf8_lossy(tail).trim_end_matches('\n'));
+    format!("{head}\n({} left out)\n{tail}", text::bytes(bytes - kept))
 }
 
 #[cfg(test)]
@@ -158,7 +178,7 @@ mod tests {
         for (path, content) in write {
             workspace.write(path, content).unwrap();
         }
-        gather(&prompt(paths), &workspace)
+        prompt(paths).expected_paths().map(|(path, _)| look(path, &workspace)).collect()
     }
 
     #[test]
@@ -171,10 +191,10 @@ mod tests {
 
     #[test]
     fn a_large_file_is_shown_as_head_and_tail() {
-        let content = format!("{}{}", "a".repeat(HEAD), "b".repeat(TAIL * 3));
+        let content = format!("{}{}", "a".repeat(6 * 1024), "b".repeat(6 * 1024));
         let facts = facts(&[("big", content.as_bytes())], &["big"]);
         let shown = facts[0].content.as_deref().unwrap();
-        assert_eq!((shown.matches('a').count(), shown.matches('b').count()), (HEAD, TAIL));
+        assert_eq!((shown.matches('a').count(), shown.matches('b').count()), (6 * 1024, 2 * 1024));
         assert!(
             shown.contains("\n(4.1 kB left out)\n") || shown.contains("\n(4.0 KiB left out)\n"),
             "{shown}"

@@ -6,11 +6,11 @@ use serde_json::json;
 
 use super::answer::json_object;
 use super::llm::Question;
-use super::run::{Run, Stop};
+use super::run::{Logged, Run, Stop};
 use super::shown;
 use crate::event::{Role, RunEvent};
 use crate::hook::{PlannerInput, PostPlanner, PrePlanner};
-use crate::outcome::Reason;
+use crate::outcome::{LogLevel, Reason};
 use crate::plan::{self, Plan, PlanError};
 use crate::provider::Message;
 use crate::template::Template;
@@ -26,7 +26,10 @@ pub(super) async fn plan(run: &Run<'_>) -> Result<(), Stop> {
     let (plan, changed) = run.ask::<PostPlanner>(plan).await?;
     let plan = if changed { plan::validate(plan, &run.pipeline.tools.names())? } else { plan };
     let (cycle, tokens_used) = run.read(|state| (state.cycle(), state.role_tokens(Role::Planner)));
-    run.emit(&RunEvent::PlanCompleted { cycle, plan, tokens_used, duration_ms: run.since(began) })
+    let duration_ms = run.since(began);
+    let message = format!("plan: {}", crate::text::plural("step", plan.steps.len()));
+    run.emit(&RunEvent::PlanCompleted { cycle, plan, tokens_used, duration_ms })?;
+    run.log(Logged { step: None, tool: None, level: LogLevel::Info, message, duration_ms, tokens_used })
 }
 
 async fn ask_planner(run: &Run<'_>, input: &PlannerInput) -> Result<Plan, Stop> {
@@ -83,7 +86,7 @@ fn question(run: &Run<'_>, input: &PlannerInput) -> Result<String, Stop> {
         "context": shown::map(&input.prompt.context),
         "expected_output": shown::expected_output(&input.prompt),
     });
-    let (cycle, scratchpad) = run.read(|state| (state.cycle(), shown::map(state.scratchpad().entries())));
+    let (cycle, scratchpad) = run.read(|state| (state.cycle(), shown::scratchpad(state.scratchpad())));
     if cycle == 1 {
         return run.render(Template::PlannerUser, slots);
     }

@@ -9,7 +9,7 @@ use super::Pipeline;
 use super::state::RunState;
 use crate::event::{Fanout, RunEvent};
 use crate::hook::{CycleMeta, HookFault, Point};
-use crate::outcome::Reason;
+use crate::outcome::{LogEntry, LogLevel, Reason};
 use crate::plan::PlanError;
 use crate::provider::ProviderError;
 use crate::template::{Template, TemplateError};
@@ -51,6 +51,16 @@ impl From<TemplateError> for Stop {
     }
 }
 
+/// What the logs say of a piece of the pipeline's own work; unlike what a tool observes, it has a duration.
+pub(super) struct Logged<'a> {
+    pub(super) step: Option<&'a str>,
+    pub(super) tool: Option<String>,
+    pub(super) level: LogLevel,
+    pub(super) message: String,
+    pub(super) duration_ms: u64,
+    pub(super) tokens_used: u64,
+}
+
 pub(super) struct Run<'p> {
     pub(super) pipeline: &'p Pipeline,
     inner: Mutex<Inner>,
@@ -71,6 +81,23 @@ impl<'p> Run<'p> {
         let mut inner = self.lock();
         inner.state.apply(event);
         inner.fanout.emit(event).map_err(|e| Stop::new(Reason::JournalError, e.to_string()))
+    }
+
+    /// Adds an entry about the pipeline's own work to the run's logs.
+    pub(super) fn log(&self, about: Logged<'_>) -> Result<(), Stop> {
+        let cycle = self.read(RunState::cycle);
+        self.emit(&RunEvent::LogRecorded {
+            entry: LogEntry {
+                timestamp: self.pipeline.clock.now().as_millisecond(),
+                cycle,
+                step: about.step.map(str::to_owned),
+                tool: about.tool,
+                level: about.level,
+                message: about.message,
+                duration_ms: Some(about.duration_ms),
+                tokens_used: Some(about.tokens_used),
+            },
+        })
     }
 
     /// Returns what `read` takes from the fold.

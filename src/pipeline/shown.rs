@@ -1,15 +1,21 @@
 //! Owns the form in which values are shown to models.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::config::Models;
 use crate::prompt::{ExpectedOutput, Prompt};
 use crate::text;
-use crate::tool::{Registry, ToolSchema};
+use crate::tool::{EXECUTION_SUMMARY, Registry, Scratchpad, ToolSchema};
 
 /// The seeds' limit for a step's output in the evaluator's message, in characters.
 const OUTPUT_LIMIT: usize = 500;
+
+/// How much of a long output stays at each end in `_execution_summary` as it is shown, in characters.
+const SUMMARY_HEAD: usize = 1500;
+const SUMMARY_TAIL: usize = 500;
 
 /// Returns text as it is and anything else as indented JSON.
 pub(super) fn value(value: &Value) -> String {
@@ -22,6 +28,32 @@ pub(super) fn value(value: &Value) -> String {
 /// Returns a map as indented JSON.
 pub(super) fn map(map: &Map<String, Value>) -> String {
     if map.is_empty() { "(empty)".to_owned() } else { pretty(map) }
+}
+
+/// Returns the scratchpad as a planner or a step sees it: long outputs of the last cycle's steps are cut.
+pub(super) fn scratchpad(scratchpad: &Scratchpad) -> String {
+    let mut entries = scratchpad.entries().clone();
+    if let Some(Value::Array(steps)) = entries.get_mut(EXECUTION_SUMMARY) {
+        for output in steps.iter_mut().filter_map(|step| step.get_mut("output")) {
+            let text = value(output);
+            if let Cow::Owned(cut) = text::head_tail(&text, SUMMARY_HEAD, SUMMARY_TAIL) {
+                *output = Value::String(cut);
+            }
+        }
+    }
+    map(&entries)
+}
+
+/// Returns the scratchpad as the judge sees it: the last cycle's steps have a section of their own.
+pub(super) fn scratchpad_for_judge(entries: &Map<String, Value>) -> String {
+    let mut entries = entries.clone();
+    entries.shift_remove(EXECUTION_SUMMARY);
+    map(&entries)
+}
+
+/// Returns a step's error as the judge sees it: it may quote what a tool read.
+pub(super) fn error_for_judge(error: Option<&String>) -> Option<String> {
+    error.map(|error| marked(&text::truncate(error, OUTPUT_LIMIT)))
 }
 
 /// Returns the expected output: its sentence, or one block per artifact with its criteria as a checklist.

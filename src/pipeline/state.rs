@@ -77,6 +77,7 @@ pub struct RunState {
     cycle_logs_from: usize,
     written: Vec<(String, String)>,
     checks: Vec<CheckResult>,
+    checked_in: u32,
     evaluation: Option<Evaluation>,
     stop: Option<(Reason, String)>,
 }
@@ -103,6 +104,7 @@ impl RunState {
             cycle_logs_from: 0,
             written: Vec::new(),
             checks: Vec::new(),
+            checked_in: 0,
             evaluation: None,
             stop: None,
         }
@@ -143,7 +145,13 @@ impl RunState {
                 self.results.insert(result.step_id.clone(), result.clone());
             }
             RunEvent::ExecutionCompleted { results, .. } => self.finish_execution(results.as_deref()),
-            RunEvent::CheckCompleted { result, .. } => self.checks.push(result.clone()),
+            RunEvent::CheckCompleted { cycle, result } => {
+                if self.checked_in != *cycle {
+                    self.checked_in = *cycle;
+                    self.checks.clear();
+                }
+                self.checks.push(result.clone());
+            }
             RunEvent::EvaluationCompleted { evaluation, .. } => {
                 self.evaluation = Some(evaluation.clone());
                 self.phase = Phase::Evaluated;
@@ -254,7 +262,7 @@ impl RunState {
         self.previous.as_deref()
     }
 
-    /// Returns the checks of this cycle.
+    /// Returns the checks of the last cycle that was evaluated.
     pub fn checks(&self) -> &[CheckResult] {
         &self.checks
     }
@@ -309,9 +317,13 @@ impl RunState {
         (self.tokens_used() > self.bounds.max_tokens).then(|| self.budget_message())
     }
 
-    /// Returns the words for a budget that is used up.
+    /// Returns the words for a budget that allows no further call.
     pub fn budget_message(&self) -> String {
-        format!("Token budget exceeded: used {} of {} tokens", self.tokens_used(), self.bounds.max_tokens)
+        let (used, budget) = (self.tokens_used(), self.bounds.max_tokens);
+        if used > budget {
+            return format!("Token budget exceeded: used {used} of {budget} tokens");
+        }
+        format!("Token budget used up: {used} of {budget} tokens, none are left for another call")
     }
 
     fn begin_cycle(&mut self, cycle: u32) {
@@ -323,7 +335,6 @@ impl RunState {
         self.results.clear();
         self.step_tokens.clear();
         self.role_tokens.clear();
-        self.checks.clear();
         self.cycle_logs_from = self.logs.len();
     }
 

@@ -2,23 +2,26 @@
 //!
 //! A failure in here is a failed step, which the planner hears of; only a budget, a hook or a broken record ends the run.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 use super::llm::{Fault, Question};
-use super::run::{Run, Stop};
+use super::run::{Logged, Run, Stop};
 use super::shown;
 use crate::event::{Purpose, Role, RunEvent};
 use crate::hook::{PostStep, PostStepData, PreStep, PreStepData};
-use crate::outcome::{LogEntry, Reason, StepResult, StepStatus};
+use crate::outcome::{LogEntry, LogLevel, Reason, StepResult, StepStatus};
 use crate::plan::Step;
 use crate::provider::{FinishReason, Message};
 use crate::template::Template;
+use crate::text;
 use crate::tool::{AnyTool, Observation, ToolContext, ToolError};
+
+/// The largest output of one tool call, in bytes of JSON.
+const LARGEST_OUTPUT: usize = 8 * 1024 * 1024;
 
 /// Why a step has no output.
 enum Failure {
@@ -64,10 +67,17 @@ pub(super) async fn run(run: &Run<'_>, index: usize) -> Result<(), Stop> {
     let tokens_used = run.read(|state| state.step_tokens(&id));
     let duration_ms = run.since(began);
     let result = StepResult { step_id: id.clone(), status, output, error, tokens_used, duration_ms };
+    let tools = step.tools.join(", ");
     let (after, _) = run.ask::<PostStep>(PostStepData { step, result, cycle }).await?;
     // The graph knows the step by its id, whatever a hook made of the result.
-    let result = StepResult { step_id: id, ..after.result };
-    run.emit(&RunEvent::StepCompleted { cycle, result, skipped: false })
+    let result = StepResult { step_id: id.clone(), ..after.result };
+    let (level, message) = match &result.error {
+        None => (LogLevel::Info, "completed".to_owned()),
+        Some(error) => (LogLevel::Error, format!("failed: {error}")),
+    };
+    run.emit(&RunEvent::StepCompleted { cycle, result, skipped: false })?;
+    let tool = Some(tools).filter(|tools| !tools.is_empty());
+    run.log(Logged { step: Some(&id), tool, level, message, duration_ms, tokens_used })
 }
 
 /// A hook may rewrite a step, but not its place in the graph, and not to tools that do not exist.
@@ -128,7 +138,7 @@ async fn call_tools(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
 async fn ask_for_params(
     run: &Run<'_>,
     step: &Step,
-    tool: &dyn AnyTool,
+    tool: &Arc<dyn AnyTool>,
     earlier: &[(&str, Value)],
 ) -> Result<Value, Failure> {
     let name = tool.name();
@@ -147,18 +157,23 @@ async fn ask_for_params(
     })
 }
 
-async fn invoke(run: &Run<'_>, step: &Step, tool: &dyn AnyTool, params: Value) -> Result<Value, Failure> {
+async fn invoke(
+    run: &Run<'_>,
+    step: &Step,
+    tool: &Arc<dyn AnyTool>,
+    params: Value,
+) -> Result<Value, Failure> {
     let pipeline = run.pipeline;
     let name = tool.name().to_owned();
     let limit = Duration::from_millis(pipeline.config.limits.tool_timeout);
     let (cycle, scratchpad) = run.read(|state| (state.cycle(), state.scratchpad().clone()));
-    let context = ToolContext::new(
+    let context = Arc::new(ToolContext::new(
         Arc::clone(&pipeline.workspace),
         scratchpad,
         Arc::clone(&pipeline.child_environment),
         limit,
         pipeline.clock.now(),
-    );
+    ));
     run.emit(&RunEvent::ToolStarted {
         cycle,
         step: step.id.clone(),
@@ -166,12 +181,17 @@ async fn invoke(run: &Run<'_>, step: &Step, tool: &dyn AnyTool, params: Value) -
         params: params.clone(),
     })?;
     let began = run.monotonic();
-    let call = AssertUnwindSafe(tool.invoke(params, &context)).catch_unwind();
-    let ended = match tokio::time::timeout(limit, call).await {
-        Ok(Ok(ended)) => ended,
+    // A task of its own: a tool that computes without a pause must not keep the run from hearing of its time or of a signal.
+    let mut call = Call(tokio::spawn({
+        let (tool, context) = (Arc::clone(tool), Arc::clone(&context));
+        async move { tool.invoke(params, &context).await }
+    }));
+    let ended = match tokio::time::timeout(limit, &mut call.0).await {
+        Ok(Ok(ended)) => ended.and_then(|output| bounded(&name, output)),
         Ok(Err(_)) => Err(ToolError::new(format!("Tool \"{name}\" panicked: this is a bug in the tool"))),
         Err(_) => Err(ToolError::new(format!("Tool \"{name}\" timed out after {} ms", limit.as_millis()))),
     };
+    drop(call);
     let wrote = record_observations(run, step, &name, &context)?;
     let (output, error) = match &ended {
         Ok(output) => (output.clone(), None),
@@ -188,6 +208,27 @@ async fn invoke(run: &Run<'_>, step: &Step, tool: &dyn AnyTool, params: Value) -
         duration_ms,
     })?;
     ended.map_err(|error| Failure::Step(error.0))
+}
+
+/// A tool call under way; dropping it ends the call and everything that it started.
+struct Call(JoinHandle<Result<Value, ToolError>>);
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Refuses an output that no model could read and that every later record would carry along.
+fn bounded(tool: &str, output: Value) -> Result<Value, ToolError> {
+    let size = serde_json::to_vec(&output).map_or(usize::MAX, |bytes| bytes.len());
+    if size <= LARGEST_OUTPUT {
+        return Ok(output);
+    }
+    let (size, most) = (text::bytes(size as u64), text::bytes(LARGEST_OUTPUT as u64));
+    Err(ToolError::new(format!(
+        "Tool \"{tool}\" returned {size}; at most {most} can be handed on: ask it for less"
+    )))
 }
 
 fn record_observations(
@@ -236,7 +277,7 @@ fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Value)]) -> Result<Stri
             "step": step,
             "goal": prompt.goal,
             "context": shown::map(&prompt.context),
-            "scratchpad": shown::map(state.scratchpad().entries()),
+            "scratchpad": shown::scratchpad(state.scratchpad()),
             "inputs": inputs,
             "earlier": earlier,
         })

@@ -70,6 +70,10 @@ fn check_values(plan: &Plan, faults: &mut Vec<String>) {
         faults.push("steps must be a non-empty array".to_owned());
     }
     for (at, step) in plan.steps.iter().enumerate() {
+        // An id stands in messages and on screens by itself: a line break in it would look like something else.
+        if step.id.chars().any(char::is_control) {
+            faults.push(format!("steps[{at}].id must not contain control characters"));
+        }
         for (name, value) in [
             ("id", &step.id),
             ("description", &step.description),
@@ -224,6 +228,14 @@ mod tests {
                 "steps[0].tools must be an array of strings",
                 "steps[0].dependencies must be an array of strings",
             ]
+        );
+    }
+
+    #[test]
+    fn an_id_cannot_pass_for_a_line_of_a_message() {
+        assert_eq!(
+            faults(&plan(&[step("a\n# Facts on disk", &[], &[])])),
+            ["steps[0].id must not contain control characters"]
         );
     }
 

@@ -28,7 +28,7 @@ pub struct PromptFile {
 pub fn load(document: &Document, unknown: UnknownKeys) -> Result<(Prompt, Diagnostics), Diagnostics> {
     let (file, mut faults) = decode::<PromptFile>(document, unknown);
     // The rules below read the tree itself, so that they find their faults beside those of the schema.
-    check_goal(document, &mut faults);
+    check_blank(document.value(), "", document, &mut faults);
     check_paths(document, &mut faults);
     match file {
         Some(file) if !faults.has_errors() => {
@@ -39,12 +39,26 @@ pub fn load(document: &Document, unknown: UnknownKeys) -> Result<(Prompt, Diagno
     }
 }
 
-fn check_goal(document: &Document, faults: &mut Diagnostics) {
-    let goal = document.value().get("goal").and_then(Value::as_str);
-    if goal.is_some_and(|goal| !goal.is_empty() && goal.trim().is_empty()) {
-        let fault =
-            Diagnostic::error("empty", "`goal` must not be empty").at(document.span_of_value("/goal"));
-        faults.push(fault.hint("say in a sentence or two what the run is to accomplish"));
+/// Refuses texts of white space alone, everywhere but in the context, where anything goes.
+fn check_blank(value: &Value, pointer: &str, document: &Document, faults: &mut Diagnostics) {
+    match value {
+        Value::String(text) if !text.is_empty() && text.trim().is_empty() => {
+            let name = pointer.rsplit('/').find(|part| part.parse::<usize>().is_err()).unwrap_or_default();
+            let fault = Diagnostic::error("empty", format!("`{name}` must not be empty"));
+            faults
+                .push(fault.at(document.span_of_value(pointer)).hint("write what is meant, or leave it out"));
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                check_blank(item, &format!("{pointer}/{at}"), document, faults);
+            }
+        }
+        Value::Object(map) => {
+            for (key, value) in map.iter().filter(|(key, _)| *key != "context" && !key.starts_with("x-")) {
+                check_blank(value, &format!("{pointer}/{key}"), document, faults);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -68,6 +82,11 @@ fn check_paths(document: &Document, faults: &mut Diagnostics) {
             );
             continue;
         };
+        if normal.is_empty() {
+            let fault = Diagnostic::error("no-file", format!("`{path}` is the workspace itself")).at(span);
+            faults.push(fault.hint("name the file or folder that is expected in it"));
+            continue;
+        }
         if let Some(earlier) = first.insert(normal, at) {
             let message = format!("`{path}` is expected twice: entry {} names it as well", earlier + 1);
             let fault = Diagnostic::error("duplicate-path", message).at(span);

@@ -3,21 +3,21 @@
 //! It refuses a path that it will not be able to write before the first call, and never leaves half a file behind. Until the run has
 //! ended it leaves no file at all, so that the tools of a recorded run find what those of any other run find.
 
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use secrecy::{ExposeSecret as _, SecretString};
-use serde_json::{Map, Value, json};
-use tempfile::NamedTempFile;
+use serde_json::{Value, json};
 
 use super::script::{self, Form, WrittenError, WrittenReply};
 use crate::error::Error;
 use crate::event::{Envelope, EventSink, Purpose, RunEvent};
+use crate::persist;
 use crate::provider::{FinishReason, Provider, ProviderError, Request, Response};
+use crate::secret::Secrets;
 
 /// Passes calls on and keeps what comes back.
 pub struct Recording {
@@ -25,7 +25,7 @@ pub struct Recording {
     path: PathBuf,
     /// What the recording is called when it cannot be written.
     name: String,
-    secrets: Vec<SecretString>,
+    secrets: Secrets,
     /// How many calls began.
     begun: AtomicUsize,
     /// The calls that ended, each with its place in the order in which they began.
@@ -40,20 +40,14 @@ impl Recording {
         inner: Arc<dyn Provider>,
         path: &Path,
         name: &str,
-        secrets: Vec<SecretString>,
+        secrets: Secrets,
     ) -> Result<Self, Error> {
         let fault = || Error::usage(format!("cannot write the recording `{name}`"));
-        if path.is_dir() {
-            return Err(fault().hint("it is a folder; name a file in it"));
-        }
-        draft(path).map_err(|error| match error.kind() {
+        persist::check(path).map_err(|error| match error.kind() {
+            ErrorKind::IsADirectory => fault().hint("it is a folder; name a file in it"),
             ErrorKind::NotFound => fault().hint("the folder does not exist; create it first"),
             _ => fault().because(&error),
         })?;
-        let mut secrets = secrets;
-        secrets.retain(|secret| !secret.expose_secret().is_empty());
-        // A secret that contains another one goes first, or its rest would stay.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.expose_secret().len()));
         Ok(Self {
             inner,
             path: path.to_owned(),
@@ -67,11 +61,7 @@ impl Recording {
     /// Writes the calls that have ended so far; the file appears as a whole or not at all.
     pub fn save(&self) -> io::Result<()> {
         let text = script::write(&self.replies(), Form::of(&self.path)).map_err(io::Error::other)?;
-        let mut file = draft(&self.path)?;
-        file.write_all(text.as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist(&self.path)?;
-        Ok(())
+        persist::write(&self.path, text.as_bytes())
     }
 
     /// Returns the calls in the order in which they began, without secrets.
@@ -81,31 +71,8 @@ impl Recording {
         ended
             .iter()
             .filter_map(|(_, reply)| serde_json::to_value(reply).ok())
-            .map(|reply| self.redacted(reply))
+            .map(|reply| self.secrets.redact_value(reply))
             .collect()
-    }
-
-    fn redacted(&self, value: Value) -> Value {
-        match value {
-            Value::String(text) => Value::String(self.redacted_text(text)),
-            Value::Array(items) => items.into_iter().map(|item| self.redacted(item)).collect(),
-            Value::Object(map) => {
-                let entries =
-                    map.into_iter().map(|(key, value)| (self.redacted_text(key), self.redacted(value)));
-                Value::Object(entries.collect::<Map<_, _>>())
-            }
-            other => other,
-        }
-    }
-
-    fn redacted_text(&self, text: String) -> String {
-        self.secrets.iter().fold(text, |text, secret| {
-            if text.contains(secret.expose_secret()) {
-                text.replace(secret.expose_secret(), "***")
-            } else {
-                text
-            }
-        })
     }
 }
 
@@ -148,22 +115,6 @@ impl EventSink for Arc<Recording> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Returns a beginning of the file at `path`, in the same folder so that it can take its place; gone when it is dropped.
-fn draft(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".tepa-recording-");
-    #[cfg(unix)]
-    {
-        use std::fs::Permissions;
-        use std::os::unix::fs::PermissionsExt as _;
-        // As any file that a person creates: the umask takes from it what it should.
-        builder.permissions(Permissions::from_mode(0o666));
-    }
-    // The full error names a random file that nobody asked for.
-    builder.tempfile_in(folder).map_err(|error| error.kind().into())
 }
 
 /// Returns how the end of a call is written; what the format has no words for is left out.
@@ -300,7 +251,7 @@ mod tests {
             let path = folder.path().join(name);
             let calls = conversation();
             let inner = listed(calls.iter().map(|(_, answer)| answer.clone()));
-            let recording = Recording::create(inner, &path, name, vec![]).unwrap();
+            let recording = Recording::create(inner, &path, name, Secrets::default()).unwrap();
             assert_eq!(recording.name(), "listed");
             for (request, answer) in &calls {
                 assert_eq!(run(recording.complete(request)), *answer);
@@ -326,7 +277,7 @@ mod tests {
                 let folder = tempfile::tempdir().unwrap();
                 let path = folder.path().join(name);
                 let inner = listed([Ok(says(&text, FinishReason::EndTurn)), Ok(call.clone())]);
-                let recording = Recording::create(inner, &path, name, vec![]).unwrap();
+                let recording = Recording::create(inner, &path, name, Secrets::default()).unwrap();
                 let (planner, step) = (ask(Role::Planner, 1, None, None), ask(Role::Executor, 1, Some("s"), Some("t")));
                 let said = (run(recording.complete(&planner)), run(recording.complete(&step)));
                 recording.save().unwrap();
@@ -343,7 +294,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.jsonl");
         let inner = listed(["second", "first"].map(|text| Ok(says(text, FinishReason::EndTurn))));
-        let recording = Recording::create(inner, &path, "run.jsonl", vec![]).unwrap();
+        let recording = Recording::create(inner, &path, "run.jsonl", Secrets::default()).unwrap();
         let request = ask(Role::Evaluator, 1, None, None);
         let (first, abandoned, second) =
             (recording.complete(&request), recording.complete(&request), recording.complete(&request));
@@ -361,11 +312,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.yaml");
         let inner = listed([
-            Ok(says("key sk-1, longer sk-12", FinishReason::EndTurn)),
-            Ok(calls("t", json!({"sk-1": ["sk-1"]}))),
+            Ok(says("key sk-secret-1, longer sk-secret-12", FinishReason::EndTurn)),
+            Ok(calls("t", json!({"key": ["sk-secret-1"]}))),
         ]);
-        let secrets = ["sk-1", "", "sk-12"].map(SecretString::from);
-        let recording = Recording::create(inner, &path, "run.yaml", secrets.into()).unwrap();
+        let secrets = ["sk-secret-1", "sk-secret-12"].map(secrecy::SecretString::from);
+        let recording = Recording::create(inner, &path, "run.yaml", Secrets::new(secrets)).unwrap();
         run(recording.complete(&ask(Role::Planner, 1, None, None))).unwrap();
         run(recording.complete(&ask(Role::Executor, 1, Some("s"), Some("t")))).unwrap();
         recording.save().unwrap();
@@ -377,7 +328,7 @@ mod tests {
     fn an_unwritable_path_is_refused_at_once() {
         let folder = tempfile::tempdir().unwrap();
         for path in [folder.path().to_owned(), folder.path().join("missing/run.yaml")] {
-            let result = Recording::create(listed([]), &path, "run.yaml", vec![]);
+            let result = Recording::create(listed([]), &path, "run.yaml", Secrets::default());
             let Err(Error::Usage(message)) = result else { panic!("{}", path.display()) };
             assert!(message.hint.is_some_and(|hint| hint.contains("folder")));
         }
@@ -387,7 +338,7 @@ mod tests {
     fn nothing_is_left_when_nothing_is_saved() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.yaml");
-        drop(Recording::create(listed([]), &path, "run.yaml", vec![]).unwrap());
+        drop(Recording::create(listed([]), &path, "run.yaml", Secrets::default()).unwrap());
         assert_eq!(folder.path().read_dir().unwrap().count(), 0);
     }
 
@@ -395,7 +346,7 @@ mod tests {
     fn what_the_inner_provider_says_at_the_end_is_passed_on() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.yaml");
-        let recording = Recording::create(listed([]), &path, "run.yaml", vec![]).unwrap();
+        let recording = Recording::create(listed([]), &path, "run.yaml", Secrets::default()).unwrap();
         assert!(recording.finish().is_err());
     }
 }

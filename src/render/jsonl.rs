@@ -26,6 +26,11 @@ impl<W: Write + Send> EventSink for Jsonl<W> {
         "the event stream"
     }
 
+    /// It is the data of the run: a reader who goes away has read enough, but a full disk must not look like a pass.
+    fn required(&self) -> bool {
+        true
+    }
+
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
         let out = &mut self.out;
         self.valve.pass(|| {

@@ -1,5 +1,7 @@
 //! Owns the tools of a run by name, in registration order.
 
+use std::sync::Arc;
+
 use super::{AnyTool, ToolSchema};
 
 /// Why a tool could not be registered.
@@ -13,7 +15,7 @@ pub enum RegistryError {
 /// The tools of a run.
 #[derive(Default)]
 pub struct Registry {
-    tools: Vec<Box<dyn AnyTool>>,
+    tools: Vec<Arc<dyn AnyTool>>,
 }
 
 impl Registry {
@@ -22,13 +24,13 @@ impl Registry {
         if self.get(tool.name()).is_some() {
             return Err(RegistryError::Duplicate(tool.name().to_owned()));
         }
-        self.tools.push(tool);
+        self.tools.push(tool.into());
         Ok(())
     }
 
     /// Returns the tool called `name`.
-    pub fn get(&self, name: &str) -> Option<&dyn AnyTool> {
-        self.tools.iter().find(|tool| tool.name() == name).map(AsRef::as_ref)
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
+        self.tools.iter().find(|tool| tool.name() == name)
     }
 
     /// Returns all tools.

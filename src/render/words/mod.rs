@@ -113,7 +113,8 @@ impl Words {
             RunEvent::StepCompleted { cycle, result, skipped } => {
                 plan::step_ended(self.step(*cycle, &result.step_id), result, *skipped)
             }
-            RunEvent::LogRecorded { entry } => logged(entry),
+            // What the pipeline logs of its own work has a duration, and was shown when it happened.
+            RunEvent::LogRecorded { entry } if entry.duration_ms.is_none() => logged(entry),
             RunEvent::CheckCompleted { cycle, result } => ending::checked(*cycle, result),
             RunEvent::EvaluationCompleted { cycle, evaluation, duration_ms } => {
                 return ending::judged(*cycle, evaluation, *duration_ms);
