@@ -76,6 +76,7 @@ fn request(tool: Option<ToolSchema>) -> Request {
             Message::user("a.txt"),
         ],
         tool,
+        schema: None,
         max_tokens: 1024,
     }
 }
@@ -88,7 +89,7 @@ fn file_read() -> ToolSchema {
 
 async fn ask(base: &str, tool: Option<ToolSchema>) -> Result<Response, ProviderError> {
     let provider = Anthropic::connect(KEY.into(), Some(base)).unwrap();
-    let result = provider.complete(&request(tool)).await;
+    let result = provider.complete(&request(tool), &()).await;
     let shown = format!("{provider:?} {result:?}");
     assert!(!shown.contains("hunter2"), "{shown}");
     result

@@ -52,6 +52,7 @@ async fn ask_judge(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Res
             system: &system,
             messages: &messages,
             tool: None,
+            schema: None,
         };
         raw = run.ask_model(run.purpose(Role::Evaluator, attempt), question).await?.text;
         let tokens_used = run.read(|state| state.role_tokens(Role::Evaluator));

@@ -41,6 +41,7 @@ async fn ask_planner(run: &Run<'_>, input: &PlannerInput) -> Result<Plan, Stop> 
             system: &system,
             messages: &messages,
             tool: None,
+            schema: None,
         };
         let response = run.ask_model(run.purpose(Role::Planner, attempt), question).await?;
         let parsed = match json_object(&response.text) {

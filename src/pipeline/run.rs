@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use super::Pipeline;
 use super::state::RunState;
-use crate::event::{Fanout, RunEvent};
+use crate::event::{Fanout, Purpose, RunEvent};
 use crate::hook::{CycleMeta, HookFault, Point};
-use crate::outcome::Reason;
+use crate::outcome::{Reason, Usage};
 use crate::plan::PlanError;
 use crate::provider::ProviderError;
 use crate::template::{Template, TemplateError};
@@ -71,6 +71,11 @@ impl<'p> Run<'p> {
         let mut inner = self.lock();
         inner.state.apply(event);
         inner.fanout.emit(event).map_err(|e| Stop::new(Reason::JournalError, e.to_string()))
+    }
+
+    /// Shows how far a model call has come.
+    pub(super) fn progress(&self, purpose: &Purpose, so_far: Usage) {
+        self.lock().fanout.progress(purpose, so_far);
     }
 
     /// Returns what `read` takes from the fold.

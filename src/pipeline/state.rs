@@ -304,9 +304,9 @@ impl RunState {
         self.bounds.max_tokens.saturating_sub(self.tokens_used())
     }
 
-    /// Returns the message of the seeds' `TepaTokenBudgetExceeded` when more was used than the budget allows.
-    pub fn over_budget(&self) -> Option<String> {
-        (self.tokens_used() > self.bounds.max_tokens).then(|| self.budget_message())
+    /// Returns the budget that more was used of than it allows, in the words of the seeds' `TepaTokenBudgetExceeded`.
+    pub fn over_budget(&self) -> Option<(Reason, String)> {
+        (self.tokens_used() > self.bounds.max_tokens).then(|| (Reason::TokenBudget, self.budget_message()))
     }
 
     /// Returns the words for a budget that is used up.

@@ -93,7 +93,13 @@ fn check_changed(run: &Run<'_>, id: &str, step: &Step) -> Result<(), Stop> {
 async fn reason(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
     let system = run.render(Template::ExecutorReasoningSystem, json!({}))?;
     let messages = [Message::user(message(run, step, &[])?)];
-    let question = Question { model: model_of(run, step), system: &system, messages: &messages, tool: None };
+    let question = Question {
+        model: model_of(run, step),
+        system: &system,
+        messages: &messages,
+        tool: None,
+        schema: None,
+    };
     let response = run.ask_model(purpose(run, step, None), question).await?;
     if response.text.trim().is_empty() {
         return Err(Failure::Step("LLM returned no text for a reasoning step".to_owned()));
@@ -139,6 +145,7 @@ async fn ask_for_params(
         system: &system,
         messages: &messages,
         tool: Some(tool.schema()),
+        schema: None,
     };
     let response = run.ask_model(purpose(run, step, Some(name)), question).await?;
     let call = response.tool_use.into_iter().find(|call| call.name == name);

@@ -23,7 +23,7 @@ use tepa::event::{Clock, Envelope, EventSink, Fanout, RunEvent};
 use tepa::hook::HookBus;
 use tepa::pipeline::{Cancel, Finished, Pipeline};
 use tepa::prompt::Prompt;
-use tepa::provider::{Provider, ProviderError, Request, Response};
+use tepa::provider::{Provider, ProviderError, Request, Response, Watch};
 use tepa::providers::replay::Replay;
 use tepa::secret::Secrets;
 use tepa::source::{Document, SourceFile, UnknownKeys};
@@ -105,9 +105,13 @@ impl<P: Provider> Provider for Capture<P> {
         self.inner.name()
     }
 
-    fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Response, ProviderError>> {
+    fn complete<'a>(
+        &'a self,
+        request: &'a Request,
+        watch: &'a dyn Watch,
+    ) -> BoxFuture<'a, Result<Response, ProviderError>> {
         self.requests.lock().unwrap().push(request.clone());
-        self.inner.complete(request)
+        self.inner.complete(request, watch)
     }
 
     fn finish(&self) -> Result<(), ProviderError> {

@@ -11,7 +11,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::http::Endpoint;
 use crate::error::Error;
-use crate::provider::{Provider, ProviderError, Request, Response};
+use crate::provider::{Provider, ProviderError, Request, Response, Watch};
 
 /// The variable that holds the key.
 const KEY_VARIABLE: &str = "ANTHROPIC_API_KEY";
@@ -56,7 +56,11 @@ impl Provider for Anthropic {
         "anthropic"
     }
 
-    fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Response, ProviderError>> {
+    fn complete<'a>(
+        &'a self,
+        request: &'a Request,
+        _: &'a dyn Watch,
+    ) -> BoxFuture<'a, Result<Response, ProviderError>> {
         let headers = HeaderMap::from_iter([
             (HeaderName::from_static("x-api-key"), self.key.clone()),
             (HeaderName::from_static("anthropic-version"), HeaderValue::from_static(API_VERSION)),

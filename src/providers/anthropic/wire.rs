@@ -190,6 +190,7 @@ mod tests {
             system: String::new(),
             messages: vec![Said::user("Plan."), Said::assistant("{"), Said::user("Again.")],
             tool,
+            schema: None,
             max_tokens: 100,
         }
     }
