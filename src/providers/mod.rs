@@ -7,5 +7,9 @@ pub mod recording;
 pub mod replay;
 
 mod answer;
+#[allow(dead_code)]
+mod dialect;
 mod http;
 mod script;
+#[allow(dead_code)]
+mod sse;
