@@ -48,6 +48,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --deny-tool 'Leave a tool out (again for more)'
             cand --max-cycles 'Cycles before the run fails'
             cand --max-tokens 'Tokens over all model calls before the run is terminated'
+            cand --max-cost 'US dollars over all model calls before the run is terminated'
             cand --timeout 'Wall clock of the whole run, such as 90s or 1h 30m'
             cand --tool-timeout 'Milliseconds per tool call'
             cand --output 'What standard output carries: the feedback, one result object, or one event a line'

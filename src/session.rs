@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::{Config, Environment, KEY_VARIABLES, ProviderKind};
+use crate::config::{Catalog, Config, Environment, KEY_VARIABLES, Prices, ProviderKind};
 use crate::error::Error;
 use crate::event::{EventSink, Fanout, SystemClock};
 use crate::hook::HookBus;
@@ -63,6 +63,8 @@ impl Session {
         let workspace = Workspace::open(&environment.directory).map_err(|e| {
             Error::usage(format!("cannot work in `{}`", environment.directory.display())).because(&e)
         })?;
+        let prices = Catalog::load()?.prices(&config.pricing);
+        check_prices(&config, &prices)?;
         let (provider, recording) = provider(&config, environment, &options)?;
         let templates =
             Templates::load().map_err(|e| Error::broken("the templates are broken").because(&e))?;
@@ -84,6 +86,7 @@ impl Session {
             hooks: HookBus::default(),
             workspace: Arc::new(workspace),
             config,
+            prices,
             child_environment: Arc::new(environment.for_children()),
             templates,
             clock: Arc::<SystemClock>::clone(&clock),
@@ -132,6 +135,20 @@ pub fn registry(config: &Config, deny: &[String]) -> Result<Registry, Error> {
     Ok(registry)
 }
 
+/// A cost limit that cannot be held to is refused before anything is paid.
+fn check_prices(config: &Config, prices: &Prices) -> Result<(), Error> {
+    if config.limits.max_cost_usd.is_none() {
+        return Ok(());
+    }
+    match config.model.distinct().into_iter().find(|model| !prices.knows(model)) {
+        None => Ok(()),
+        Some(model) => {
+            Err(Error::usage(format!("a cost is limited, and no price is known for the model `{model}`"))
+                .hint("name its price under `pricing` in a configuration file, or leave the limit out"))
+        }
+    }
+}
+
 type Wired = (Arc<dyn Provider>, Option<Arc<Recording>>);
 
 fn provider(config: &Config, environment: &Environment, options: &Options) -> Result<Wired, Error> {
@@ -147,6 +164,9 @@ fn provider(config: &Config, environment: &Environment, options: &Options) -> Re
             };
             let base_url = base_url.or_else(|| environment.variable("ANTHROPIC_BASE_URL"));
             Arc::new(Anthropic::connect(key, base_url)?)
+        }
+        ProviderKind::OpenAi | ProviderKind::Gemini | ProviderKind::OpenAiCompatible => {
+            return Err(Error::usage("wired next"));
         }
         ProviderKind::Replay => {
             let Some(path) = &options.replay else {

@@ -14,7 +14,7 @@ Exit codes:
   0    pass: the verdict is pass and no check contradicts it
   1    fail: judged and found wanting, cycles used up, a cycle error, or a hook stopped it
   2    invalid: command line, prompt, config or key; nothing ran
-  3    terminated: a budget (tokens, time) ran out
+  3    terminated: a budget (tokens, cost, time) ran out
   4    no verdict: provider or journal broke, or a bug in tepa
   130  SIGINT; 143 SIGTERM: children killed, result written";
 
@@ -132,6 +132,9 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "N", env = "TEPA_MAX_TOKENS", help_heading = "Limits",
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) max_tokens: Option<u64>,
+    /// US dollars over all model calls before the run is terminated
+    #[arg(long, value_name = "USD", env = "TEPA_MAX_COST", help_heading = "Limits", value_parser = dollars)]
+    pub(super) max_cost: Option<f64>,
     /// Wall clock of the whole run, such as 90s or 1h 30m
     #[arg(long, value_name = "DURATION", env = "TEPA_TIMEOUT", help_heading = "Limits",
           value_parser = DurationText::parse)]
@@ -217,6 +220,12 @@ pub(super) enum OutputArgument {
     Json,
     /// One event a line
     Jsonl,
+}
+
+fn dollars(text: &str) -> Result<f64, String> {
+    let amount: f64 =
+        text.trim_start_matches('$').parse().map_err(|_| format!("`{text}` is not an amount of money"))?;
+    if amount.is_finite() && amount > 0.0 { Ok(amount) } else { Err(format!("`{text}` is not above zero")) }
 }
 
 fn providers() -> impl TypedValueParser<Value = ProviderKind> {

@@ -64,6 +64,13 @@ impl Run<'_> {
             0 => Err(Stop::new(Reason::TokenBudget, state.budget_message())),
             left => Ok(left),
         })?;
+        if !self.read(|state| state.can_charge(question.model)) {
+            let message = format!(
+                "no price is known for the model `{}`, so the cost limit cannot be held to; name its price under `pricing`",
+                question.model
+            );
+            return Err(Fault::Provider(ProviderError::Invalid(message)));
+        }
         let request = Request {
             purpose,
             model: question.model.to_owned(),

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tepa::config::{Config, Layers, Origin};
+use tepa::config::{Catalog, Config, Layers, Origin};
 use tepa::event::{Clock, Envelope, EventSink, Fanout, RunEvent};
 use tepa::hook::HookBus;
 use tepa::pipeline::{Cancel, Finished, Pipeline};
@@ -178,6 +178,7 @@ impl Bench {
             hooks: HookBus::default(),
             workspace: Arc::new(Workspace::open(folder.path()).unwrap()),
             config: resolve(config),
+            prices: Catalog::load().unwrap().prices(&resolve(config).pricing),
             child_environment: Arc::new(children()),
             templates: Templates::load().unwrap(),
             clock: Arc::new(StoppedClock),
