@@ -15,6 +15,9 @@ use crate::text;
 /// The longest part of a plain-text error body that is quoted, in characters.
 const QUOTED: usize = 200;
 
+/// How long to wait more exactly than [`RETRY_AFTER`] can say it.
+const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
+
 /// A whole HTTP answer.
 #[derive(Debug)]
 pub(super) struct Answer {
@@ -121,6 +124,10 @@ impl Answer {
 
     /// Returns how long the server asks to wait; a date counts from the server's own clock, which may differ from ours.
     fn retry_after(&self) -> Option<Duration> {
+        let milliseconds = self.header(RETRY_AFTER_MS).and_then(|value| value.trim().parse::<f64>().ok());
+        if let Some(wait) = milliseconds.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()) {
+            return Some(wait);
+        }
         let value = self.header(RETRY_AFTER)?.trim();
         if let Ok(seconds) = value.parse() {
             return Duration::try_from_secs_f64(seconds).ok();
@@ -201,6 +208,9 @@ mod tests {
         for nonsense in ["-1", "NaN", "1e99", "soon", ""] {
             assert_eq!(wait(&[("retry-after", nonsense)]), None, "{nonsense}");
         }
+        let exact = [("retry-after-ms", "1500"), ("retry-after", "7")];
+        assert_eq!(wait(&exact), Some(Duration::from_millis(1500)));
+        assert_eq!(wait(&[("retry-after-ms", "soon"), ("retry-after", "7")]), Some(Duration::from_secs(7)));
         let date = ("retry-after", "Wed, 21 Oct 2026 07:28:30 GMT");
         assert_eq!(wait(&[date, ("date", "Wed, 21 Oct 2026 07:28:00 GMT")]), Some(Duration::from_secs(30)));
         assert_eq!(wait(&[date, ("date", "Wed, 21 Oct 2026 08:00:00 GMT")]), Some(Duration::ZERO));

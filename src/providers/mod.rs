@@ -5,11 +5,10 @@
 pub mod anthropic;
 pub mod recording;
 pub mod replay;
+pub mod vendor;
 
 mod answer;
-#[allow(dead_code)]
 mod dialect;
 mod http;
 mod script;
-#[allow(dead_code)]
 mod sse;
