@@ -226,7 +226,8 @@ async fn the_tokens_of_a_stream_are_known_before_its_end() {
     let known = |output| Usage { input: 25, output, ..Usage::default() };
     assert_eq!(seen.first(), Some(&known(1)));
     assert_eq!(seen.last(), Some(&known(9)));
-    assert!(seen.is_sorted_by_key(|usage| usage.output), "{seen:?}");
+    // In between it is estimated.
+    assert!(seen.iter().any(|usage| usage.output > 1 && usage.output != 9), "{seen:?}");
 }
 
 #[tokio::test]
