@@ -96,7 +96,11 @@ impl Answer {
                 ))
             }
             408 | 409 | 500.. => {
-                ProviderError::Overloaded(format!("`{url}` answered {}{detail}", self.reason()))
+                let message = format!("`{url}` answered {}{detail}", self.reason());
+                match self.retry_after() {
+                    None => ProviderError::Overloaded(message),
+                    retry_after => ProviderError::RateLimited { message, retry_after },
+                }
             }
             _ => ProviderError::Invalid(format!("`{url}` answered {}{detail}", self.reason())),
         }
@@ -173,6 +177,9 @@ mod tests {
         for status in [408, 409, 500, 502, 503, 529] {
             assert!(matches!(failure(status, &[], ""), ProviderError::Overloaded(_)), "{status}");
         }
+        let wait = Some(Duration::from_secs(7));
+        let asked = failure(503, &[("retry-after", "7")], "");
+        assert!(matches!(asked, ProviderError::RateLimited { retry_after, .. } if retry_after == wait));
         for status in [400, 402, 404, 407, 418, 422] {
             assert!(matches!(failure(status, &[], ""), ProviderError::Invalid(_)), "{status}");
         }

@@ -35,8 +35,7 @@ enum Event {
     },
     MessageDelta {
         delta: Map<String, Value>,
-        #[serde(default)]
-        usage: Map<String, Value>,
+        usage: Option<Map<String, Value>>,
     },
     MessageStop,
     Error {
@@ -105,6 +104,7 @@ impl Stream {
             Event::ContentBlockStop { index } => self.block(index)?.end()?,
             Event::MessageDelta { delta, usage } => {
                 self.message.extend(delta);
+                let usage = usage.unwrap_or_default();
                 self.counted |= usage.contains_key("output_tokens");
                 self.usage.extend(usage.into_iter().filter(|(_, count)| !count.is_null()));
             }
