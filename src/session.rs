@@ -13,9 +13,10 @@ use crate::journal::{Journal, ResultFile};
 use crate::pipeline::{Cancel, Finished, Pipeline};
 use crate::prompt::Prompt;
 use crate::provider::Provider;
-use crate::providers::anthropic::Anthropic;
+use crate::providers::anthropic;
 use crate::providers::recording::Recording;
 use crate::providers::replay::Replay;
+use crate::providers::vendor::{Connection, IDLE_TIMEOUT};
 use crate::secret::Secrets;
 use crate::template::Templates;
 use crate::text;
@@ -163,7 +164,13 @@ fn provider(config: &Config, environment: &Environment, options: &Options) -> Re
                 .hint("set it, or run without a key on scripted replies: `--provider replay`"));
             };
             let base_url = base_url.or_else(|| environment.variable("ANTHROPIC_BASE_URL"));
-            Arc::new(Anthropic::connect(key, base_url)?)
+            Arc::new(anthropic::connect(Connection {
+                key: Some(key),
+                base_url: base_url.unwrap_or(anthropic::BASE_URL).to_owned(),
+                stream: true,
+                idle_timeout: IDLE_TIMEOUT,
+                allow_plain_http: false,
+            })?)
         }
         ProviderKind::OpenAi | ProviderKind::Gemini | ProviderKind::OpenAiCompatible => {
             return Err(Error::usage("wired next"));

@@ -10,6 +10,19 @@ use super::sse;
 use crate::outcome::Usage;
 use crate::provider::{ProviderError, Request, Response};
 
+/// What an endpoint names when it does not know structured output, whatever its API.
+const STRUCTURE: [&str; 9] = [
+    "output_config",
+    "output_format",
+    "response_format",
+    "responseformat",
+    "json_schema",
+    "jsonschema",
+    "response_schema",
+    "responseschema",
+    "structured output",
+];
+
 /// In which form an answer is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Form {
@@ -49,6 +62,17 @@ pub(super) trait Dialect: Send + Sync + 'static {
 
     /// Returns what a whole answer says, whatever its status.
     fn decode(&self, request: &Request, answer: &Answer) -> Result<Response, ProviderError>;
+
+    /// Returns the tokens that a whole answer of success cost, also where [`Self::decode`] refuses it; nothing where it does not say.
+    fn spent(&self, _: &Answer) -> Usage {
+        Usage::default()
+    }
+
+    /// Returns whether the message of a 400 or 422 speaks of the structured output that was asked for.
+    fn refuses_structure(&self, error_message: &str) -> bool {
+        let words = error_message.to_lowercase();
+        STRUCTURE.iter().any(|sign| words.contains(sign))
+    }
 
     /// Returns an empty collection for the events of one stream.
     fn collect(&self) -> Box<dyn Collect>;

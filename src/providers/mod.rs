@@ -3,13 +3,14 @@
 //! They share the HTTP POST and the format of scripted replies, and refuse to know each other beyond that.
 
 pub mod anthropic;
+pub mod log;
 pub mod recording;
 pub mod replay;
+pub mod retry;
+pub mod vendor;
 
 mod answer;
-#[allow(dead_code)]
 mod dialect;
 mod http;
 mod script;
-#[allow(dead_code)]
 mod sse;
