@@ -7,9 +7,20 @@ pub mod recording;
 pub mod replay;
 
 mod answer;
+mod arguments;
+mod bearer;
+mod complaint;
 #[allow(dead_code)]
 mod dialect;
+mod estimate;
 mod http;
+#[allow(dead_code)]
+mod openai;
+#[allow(dead_code)]
+mod openai_compatible;
+#[cfg(test)]
+mod pairs;
 mod script;
 #[allow(dead_code)]
 mod sse;
+mod strict_schema;
