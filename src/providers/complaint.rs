@@ -10,7 +10,7 @@ use crate::provider::{ProviderError, Request};
 /// What a message says when the request is too long for the model.
 const TOO_LONG: [&str; 4] = ["context length", "context window", "context size", "prompt is too long"];
 
-/// The names of errors that no other try and no other key will get past.
+/// The names of errors that mean that this will never be answered.
 const REFUSALS: [&str; 4] =
     ["content_filter", "content_policy_violation", "invalid_prompt", "moderation_blocked"];
 

@@ -37,10 +37,7 @@ impl Collect for Stream {
             "response.failed" => return Err(broken_off(&data["response"])),
             "error" => return Err(broken_off(&data)),
             "response.output_item.done" => self.items.push(data["item"].take()),
-            kind if kind.ends_with(".delta") => {
-                self.said += data["delta"].as_str().map_or(0, |delta| delta.chars().count());
-            }
-            _ => {}
+            _ => self.said += data["delta"].as_str().map_or(0, |delta| delta.chars().count()),
         }
         let counted = self.whole.as_ref().and_then(|whole| Tokens::deserialize(&whole["usage"]).ok());
         let estimated = || Usage { output: estimate::tokens(self.said), ..Usage::default() };

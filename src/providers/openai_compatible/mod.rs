@@ -1,4 +1,4 @@
-//! Owns how Chat Completions is spoken to the servers that have taken it over: Ollama, llama.cpp, vLLM, LM Studio, OpenRouter.
+//! Owns how Chat Completions is spoken to the servers that have taken it over: Ollama, llama.cpp, vLLM, LM Studio, `OpenRouter`.
 //!
 //! It asks for what all of them understand, and refuses to be strict about what they leave out.
 
