@@ -41,7 +41,7 @@ impl Collect for Stream {
         }
         let counted = self.whole.as_ref().and_then(|whole| Tokens::deserialize(&whole["usage"]).ok());
         let estimated = || Usage { output: estimate::tokens(self.said), ..Usage::default() };
-        Ok(counted.map_or_else(estimated, Usage::from))
+        Ok(counted.map(Usage::from).filter(|usage| usage.total() > 0).unwrap_or_else(estimated))
     }
 
     fn whole(self: Box<Self>) -> Option<Value> {

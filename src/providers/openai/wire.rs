@@ -152,7 +152,9 @@ pub(super) fn decode(request: &Request, answer: &Answer) -> Result<Response, Pro
         }
     };
     let said = said(&output);
-    let usage = usage.map_or_else(|| estimate::usage(request, said), Usage::from);
+    // Some servers count nothing and say so with zeros.
+    let counted = usage.map(Usage::from).filter(|usage| usage.total() > 0);
+    let usage = counted.unwrap_or_else(|| estimate::usage(request, said));
     if is_cut && request.tool.is_some() {
         return Err(arguments::cut_off(model, usage.output));
     }
@@ -283,9 +285,11 @@ mod tests {
     #[test]
     fn tokens_are_estimated_where_they_are_not_counted() {
         let mut body = ended("completed", None, &text());
-        body["usage"] = Value::Null;
-        let usage = read(false, &body).unwrap().usage;
-        assert_eq!((usage.input > 0, usage.output), (true, 1));
+        for usage in [Value::Null, json!({"input_tokens": 0, "output_tokens": 0})] {
+            body["usage"] = usage;
+            let usage = read(false, &body).unwrap().usage;
+            assert_eq!((usage.input > 0, usage.output), (true, 1));
+        }
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl Collect for Stream {
         }
         let counted = self.usage.as_ref().and_then(|usage| Tokens::deserialize(usage).ok());
         let estimated = || Usage { output: estimate::tokens(self.said), ..Usage::default() };
-        Ok(counted.map_or_else(estimated, Usage::from))
+        Ok(counted.map(Usage::from).filter(|usage| usage.total() > 0).unwrap_or_else(estimated))
     }
 
     fn whole(self: Box<Self>) -> Option<Value> {
@@ -179,6 +179,8 @@ mod tests {
         assert_eq!(take(&mut stream, &delta(&json!({"role": "assistant"}))), Ok(Usage::default()));
         take(&mut stream, &delta(&json!({"reasoning_content": "1234"}))).unwrap();
         assert_eq!(take(&mut stream, &delta(&json!({"content": "5678"}))).unwrap().output, 2);
+        let nothing = json!({"choices": [], "usage": {"prompt_tokens": 0, "completion_tokens": 0}});
+        assert_eq!(take(&mut stream, &nothing).unwrap().output, 2, "zeros count nothing");
         let usage = json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 5}});
         assert_eq!(take(&mut stream, &usage), Ok(Usage { input: 9, output: 5, ..Usage::default() }));
         assert_eq!(Box::new(stream).whole(), None, "nothing says that this was all");
