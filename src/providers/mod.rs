@@ -9,6 +9,8 @@ pub mod replay;
 mod answer;
 #[allow(dead_code)]
 mod dialect;
+#[allow(dead_code)]
+mod gemini;
 mod http;
 mod script;
 #[allow(dead_code)]
