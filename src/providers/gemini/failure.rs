@@ -87,7 +87,7 @@ impl Complaint {
     /// Returns whether the API calls the key wrong, which it does with a plain `INVALID_ARGUMENT`.
     fn is_about_the_key(&self) -> bool {
         self.details.iter().any(|detail| detail["reason"] == "API_KEY_INVALID")
-            || self.message.to_lowercase().starts_with("api key ")
+            || self.status == "INVALID_ARGUMENT" && self.message.to_lowercase().starts_with("api key ")
     }
 
     /// Says by how much the request is too long, when that is what is wrong.

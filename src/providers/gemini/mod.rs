@@ -3,6 +3,7 @@
 //! A model's name never decides more than one segment of the path, whatever it is made of.
 
 mod failure;
+mod schema;
 mod stream;
 mod wire;
 

@@ -3,8 +3,9 @@
 //! It refuses an answer that is not whole: acting on half a tool call would do something that nobody asked for.
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::schema;
 use crate::outcome::Usage;
 use crate::provider::{FinishReason, ProviderError, Request, Response, Speaker, ToolUse};
 use crate::providers::answer::Answer;
@@ -112,7 +113,7 @@ pub(super) fn encode(request: &Request, form: Form) -> Value {
         let mut declaration = json!({"name": tool.name, "description": tool.description});
         // The API refuses an object without properties here.
         if !tool.parameters.is_empty() {
-            declaration["parameters"] = dialect_of(&tool.to_json_schema());
+            declaration["parameters"] = schema::of(&tool.to_json_schema());
         }
         body["tools"] = json!([{"functionDeclarations": [declaration]}]);
         body["toolConfig"] =
@@ -122,25 +123,6 @@ pub(super) fn encode(request: &Request, form: Form) -> Value {
         body["generationConfig"]["responseJsonSchema"] = json!(schema);
     }
     body
-}
-
-/// Returns a JSON Schema of a tool in the API's own dialect: types in capitals, and none of the words it does not know.
-fn dialect_of(schema: &Value) -> Value {
-    let Some(schema) = schema.as_object() else { return json!({}) };
-    let mut converted = Map::new();
-    for (word, value) in schema {
-        let value = match (word.as_str(), value) {
-            ("type", Value::String(name)) => json!(name.to_uppercase()),
-            ("properties", Value::Object(properties)) => {
-                properties.iter().map(|(name, property)| (name.clone(), dialect_of(property))).collect()
-            }
-            ("items", items) => dialect_of(items),
-            ("description" | "required", value) => value.clone(),
-            _ => continue,
-        };
-        converted.insert(word.clone(), value);
-    }
-    converted.into()
 }
 
 /// Returns what a successful answer to `request` says.
@@ -241,7 +223,7 @@ fn because(why: Option<String>) -> String {
 mod tests {
     use super::*;
     use crate::providers::gemini::tests::{answer, file_read, request};
-    use crate::tool::{ParameterType, ToolSchema};
+    use crate::tool::ToolSchema;
 
     const WHOLE: Form = Form { stream: false, structured: true };
 
@@ -278,30 +260,6 @@ mod tests {
         assert_eq!(config(&request, Form { structured: false, ..WHOLE }), plain);
         request.tool = Some(file_read());
         assert_eq!(config(&request, WHOLE), plain);
-    }
-
-    #[test]
-    fn every_type_of_a_parameter_has_its_word() {
-        let tool = ToolSchema::new("t", "d")
-            .required("s", ParameterType::String, "x")
-            .optional("n", ParameterType::Number, "x")
-            .defaulted("b", ParameterType::Boolean, "x", json!(true))
-            .optional("o", ParameterType::Object, "x")
-            .optional("a", ParameterType::Array, "x");
-        assert_eq!(
-            dialect_of(&tool.to_json_schema()),
-            json!({
-                "type": "OBJECT",
-                "properties": {
-                    "s": {"type": "STRING", "description": "x"},
-                    "n": {"type": "NUMBER", "description": "x"},
-                    "b": {"type": "BOOLEAN", "description": "x"},
-                    "o": {"type": "OBJECT", "description": "x"},
-                    "a": {"type": "ARRAY", "description": "x", "items": {}},
-                },
-                "required": ["s"],
-            })
-        );
     }
 
     #[test]
