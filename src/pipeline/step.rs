@@ -92,7 +92,7 @@ fn check_changed(run: &Run<'_>, id: &str, step: &Step) -> Result<(), Stop> {
 
 async fn reason(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
     let system = run.render(Template::ExecutorReasoningSystem, json!({}))?;
-    let messages = [Message::user(message(run, step, &[])?)];
+    let messages = [message(run, step, &[])?];
     let question = Question {
         model: model_of(run, step),
         system: &system,
@@ -139,7 +139,7 @@ async fn ask_for_params(
 ) -> Result<Value, Failure> {
     let name = tool.name();
     let system = run.render(Template::ExecutorSystem, json!({"tool": name}))?;
-    let messages = [Message::user(message(run, step, earlier)?)];
+    let messages = [message(run, step, earlier)?];
     let question = Question {
         model: model_of(run, step),
         system: &system,
@@ -229,7 +229,7 @@ fn record_observations(
     Ok(wrote)
 }
 
-fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Value)]) -> Result<String, Stop> {
+fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Value)]) -> Result<Message, Stop> {
     let earlier: Vec<Value> =
         earlier.iter().map(|(tool, output)| json!({"tool": tool, "output": shown::value(output)})).collect();
     let slots = run.read(|state| {
@@ -248,7 +248,7 @@ fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Value)]) -> Result<Stri
             "earlier": earlier,
         })
     });
-    run.render(Template::ExecutorUser, slots)
+    run.opening(Template::ExecutorTask, Template::ExecutorStep, &slots)
 }
 
 fn model_of<'a>(run: &'a Run<'_>, step: &'a Step) -> &'a str {

@@ -7,7 +7,7 @@ mod parse;
 
 use serde::{Deserialize, Serialize};
 
-pub use parse::{PlanError, parse, validate};
+pub use parse::{PlanError, answer_schema, parse, validate};
 
 /// The seeds' `Plan`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
