@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::provider::ProviderError;
+use crate::text;
 
 /// Returns the arguments that `text` holds; none at all are an empty object.
 pub(super) fn read(text: &str, model: &str) -> Result<Value, ProviderError> {
@@ -21,7 +22,8 @@ pub(super) fn read(text: &str, model: &str) -> Result<Value, ProviderError> {
 
 /// Returns the error of a tool call that ran into the limit of `output` tokens.
 pub(super) fn cut_off(model: &str, output: u64) -> ProviderError {
-    ProviderError::Overloaded(format!("the tool call of `{model}` was cut off after {output} tokens"))
+    let cut = text::plural("token", usize::try_from(output).unwrap_or(usize::MAX));
+    ProviderError::Overloaded(format!("the tool call of `{model}` was cut off after {cut}"))
 }
 
 #[cfg(test)]

@@ -5,10 +5,8 @@
 use serde_json::Value;
 
 use super::answer::Answer;
+use super::too_long;
 use crate::provider::{ProviderError, Request};
-
-/// What a message says when the request is too long for the model.
-const TOO_LONG: [&str; 4] = ["context length", "context window", "context size", "prompt is too long"];
 
 /// The names of errors that mean that this will never be answered.
 const REFUSALS: [&str; 4] =
@@ -22,7 +20,7 @@ pub(super) struct Complaint {
     names: Vec<String>,
     /// The status that it gives for itself, which an answer of 200 may hide.
     status: Option<u16>,
-    /// The tokens that were needed and those that there are.
+    /// The tokens that were needed and those that there are, where it says so beside its message.
     sizes: Option<(u64, u64)>,
     /// Whether a moderator stands behind it.
     flagged: bool,
@@ -41,11 +39,10 @@ impl Complaint {
         let code = &error["code"];
         let status = code.as_u64().and_then(|code| u16::try_from(code).ok());
         let names = [code, &error["type"]].into_iter().filter_map(Value::as_str).map(str::to_owned);
-        let stated = error["n_prompt_tokens"].as_u64().zip(error["n_ctx"].as_u64());
         Some(Self {
             names: names.collect(),
             status: status.or_else(|| code.as_str()?.parse().ok()),
-            sizes: stated.or_else(|| sizes(&message)),
+            sizes: error["n_prompt_tokens"].as_u64().zip(error["n_ctx"].as_u64()),
             flagged: error["metadata"]["reasons"].is_array(),
             message,
         })
@@ -96,14 +93,12 @@ impl Complaint {
         let says = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
         if is("context_length_exceeded")
             || is("exceed_context_size_error")
-            || (status != 429 && says(&TOO_LONG))
+            || (status != 429 && too_long::is_meant(message))
         {
-            return Some(ProviderError::ContextTooLong(match self.sizes {
-                Some((needs, takes)) => {
-                    format!("the request needs {needs} tokens, and {model} takes {takes}")
-                }
-                None => format!("the request is too long for {model}: {message}"),
-            }));
+            return Some(match self.sizes {
+                Some((needs, takes)) => too_long::by(model, needs, takes),
+                None => too_long::error(model, message),
+            });
         }
         if is("model_not_found")
             || (status == 404 && says(&["model"]))
@@ -141,17 +136,6 @@ fn status_of(name: &str) -> Option<u16> {
     }
 }
 
-/// Returns how many tokens are needed and how many there are, where a message about a context says both.
-fn sizes(message: &str) -> Option<(u64, u64)> {
-    let numbers = |text: &str| -> Vec<u64> {
-        let words = text.split(|c: char| !c.is_ascii_digit() && c != ',');
-        words.filter_map(|word| word.replace(',', "").parse().ok()).collect()
-    };
-    let takes = *numbers(message.get(message.find("context")?..)?).first()?;
-    let needs = numbers(message).into_iter().find(|&number| number > takes)?;
-    Some((needs, takes))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -183,17 +167,6 @@ mod tests {
 
     #[test]
     fn a_context_that_is_too_small_says_by_how_much() {
-        for message in [
-            "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
-            "This model's maximum context length is 8,192 tokens. However, you requested 9,000 tokens (8,000 in the messages, 1,000 in the completion).",
-            "request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it",
-            "Requested tokens (9000) exceed context window of 8192",
-            "You passed 9000 input tokens and requested 0 output tokens. However, the model's context length is only 8192 tokens.",
-        ] {
-            let error = within(&json!({"error": {"message": message, "code": 400}}));
-            let expected = "the request needs 9000 tokens, and `m` takes 8192".to_owned();
-            assert_eq!(error, ProviderError::ContextTooLong(expected), "{message}");
-        }
         let stated = json!({"error": {"message": "too long", "type": "exceed_context_size_error",
             "n_prompt_tokens": 9, "n_ctx": 8}});
         assert!(within(&stated).to_string().contains("needs 9 tokens"));

@@ -53,7 +53,9 @@ impl Endpoint {
             return Err(Error::usage(format!(
                 "the base URL{name} would send the key and every prompt unencrypted to another machine"
             ))
-            .hint("begin it with `https://`, or allow plain HTTP where the network can be trusted"));
+            .hint(
+                "begin it with `https://`, or set `calls.allowPlainHttp` where the network can be trusted",
+            ));
         }
         Ok(Self { base: url, silence, client: OnceLock::new() })
     }

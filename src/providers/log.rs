@@ -16,9 +16,6 @@ use crate::provider::{Message, ProviderError, Request, Response, Speaker};
 use crate::secret::Secrets;
 use crate::text;
 
-/// Where the log lies, below the workspace.
-pub const FOLDER: &str = ".tepa/logs";
-
 /// The longest preview of a prompt, in characters.
 const PREVIEW: usize = 100;
 
@@ -205,6 +202,8 @@ mod tests {
     use crate::outcome::Usage;
     use crate::provider::{FinishReason, ToolUse};
     use crate::tool::ToolSchema;
+
+    const FOLDER: &str = ".tepa/logs";
 
     fn request() -> Request {
         Request {

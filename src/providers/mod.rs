@@ -10,6 +10,7 @@ pub mod openai_compatible;
 pub mod recording;
 pub mod replay;
 pub mod retry;
+pub mod suggesting;
 pub mod vendor;
 
 mod answer;
@@ -24,3 +25,4 @@ mod pairs;
 mod script;
 mod sse;
 mod strict_schema;
+mod too_long;

@@ -11,10 +11,7 @@ use super::wire::{self, Complaint};
 use crate::outcome::Usage;
 use crate::provider::ProviderError;
 use crate::providers::dialect::Collect;
-use crate::providers::sse;
-
-/// How many characters are about one token, until the API has counted.
-const CHARS_PER_TOKEN: u64 = 4;
+use crate::providers::{estimate, sse};
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -73,7 +70,7 @@ pub(super) struct Stream {
     message: Map<String, Value>,
     blocks: BTreeMap<u64, Block>,
     usage: Map<String, Value>,
-    chars: u64,
+    chars: usize,
     counted: bool,
     stopped: bool,
 }
@@ -98,7 +95,7 @@ impl Stream {
                 else {
                     return Ok(());
                 };
-                self.chars += words.chars().count() as u64;
+                self.chars += words.chars().count();
                 self.block(index)?.words.push_str(&words);
             }
             Event::ContentBlockStop { index } => self.block(index)?.end()?,
@@ -156,7 +153,7 @@ impl Collect for Stream {
         self.fold(event)?;
         let mut usage = wire::usage(&self.usage);
         if !self.counted {
-            usage.output = usage.output.max(self.chars / CHARS_PER_TOKEN);
+            usage.output = usage.output.max(estimate::tokens(self.chars));
         }
         Ok(usage)
     }

@@ -10,11 +10,7 @@ use crate::outcome::Usage;
 use crate::provider::{FinishReason, Message as Said, ProviderError, Request, Response, ToolUse};
 use crate::providers::answer::Answer;
 use crate::providers::dialect::Form;
-use crate::text;
-
-/// What a 400 says when the request is too long for the model.
-const TOO_LONG: [&str; 5] =
-    ["prompt is too long", "input is too long", "context limit", "context window", "context length"];
+use crate::providers::{arguments, too_long};
 
 /// A message as the API sends it.
 #[derive(Deserialize)]
@@ -84,7 +80,7 @@ impl Complaint {
                 "the key in `{KEY_VARIABLE}` was refused in the middle of a stream (`{kind}`: {message})"
             )),
             "request_too_large" => ProviderError::ContextTooLong(said),
-            "invalid_request_error" if is_too_long(&message) => ProviderError::ContextTooLong(said),
+            "invalid_request_error" if too_long::is_meant(&message) => too_long::error("the model", &message),
             _ => ProviderError::Invalid(said),
         }
     }
@@ -173,10 +169,7 @@ pub(super) fn decode(request: &Request, answer: &Answer) -> Result<Response, Pro
         Some("stop_sequence") => FinishReason::StopSequence,
         Some("tool_use") => FinishReason::ToolUse,
         Some("max_tokens") if request.tool.is_some() || !tool_use.is_empty() => {
-            let cut = text::plural("token", usize::try_from(usage.output).unwrap_or(usize::MAX));
-            return Err(ProviderError::Overloaded(format!(
-                "the tool call of `{model}` was cut off at {cut}"
-            )));
+            return Err(arguments::cut_off(model, usage.output));
         }
         Some("max_tokens") => FinishReason::MaxTokens,
         Some("refusal") => {
@@ -225,31 +218,11 @@ fn failure(request: &Request, answer: &Answer) -> ProviderError {
                 answer.url
             ));
         }
-        if status == 400 && is_too_long(message) {
-            let how = needs(message).map_or_else(
-                || message.clone(),
-                |(needed, taken)| format!("it needs {needed} tokens, and the model takes {taken}"),
-            );
-            return ProviderError::ContextTooLong(format!("the request is too long for `{model}`: {how}"));
+        if status == 400 && too_long::is_meant(message) {
+            return too_long::error(&format!("`{model}`"), message);
         }
     }
     answer.failure(said.as_ref().map(|said| said.message.as_str()), KEY_VARIABLE)
-}
-
-fn is_too_long(message: &str) -> bool {
-    let words = message.to_lowercase();
-    TOO_LONG.iter().any(|sign| words.contains(sign))
-}
-
-/// Returns the tokens of a request and of the model, from words like `188240 + 21333 > 200000`.
-fn needs(message: &str) -> Option<(u64, u64)> {
-    let numbers = |text: &str| -> Vec<u64> {
-        text.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
-    };
-    let (request, model) = message.split_once('>')?;
-    let parts = numbers(request);
-    let needed = parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(*part)).filter(|sum| *sum > 0)?;
-    Some((needed, *numbers(model).first()?))
 }
 
 #[cfg(test)]
@@ -359,7 +332,9 @@ mod tests {
         assert_eq!(response.finish_reason, FinishReason::MaxTokens);
         assert_eq!(
             read(Some(tool()), 200, &stopped("max_tokens")),
-            Err(ProviderError::Overloaded("the tool call of `claude-x` was cut off at 7 tokens".to_owned()))
+            Err(ProviderError::Overloaded(
+                "the tool call of `claude-x` was cut off after 7 tokens".to_owned()
+            ))
         );
     }
 
@@ -398,22 +373,12 @@ mod tests {
             matches!(&missing, ProviderError::UnknownModel(text) if text.contains("no model `claude-x`"))
         );
         assert!(matches!(error(404, "not_found_error", "Not found"), ProviderError::Invalid(_)));
-        for (message, how) in [
-            (
-                "prompt is too long: 215000 tokens > 200000 maximum",
-                "it needs 215000 tokens, and the model takes 200000",
-            ),
-            (
-                "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000",
-                "it needs 209573 tokens, and the model takes 200000",
-            ),
-            ("prompt is too long", "prompt is too long"),
-        ] {
-            assert_eq!(
-                error(400, "invalid_request_error", message),
-                ProviderError::ContextTooLong(format!("the request is too long for `claude-x`: {how}"))
-            );
-        }
+        assert_eq!(
+            error(400, "invalid_request_error", "prompt is too long: 215000 tokens > 200000 maximum"),
+            ProviderError::ContextTooLong(
+                "the request needs 215000 tokens, and `claude-x` takes 200000".to_owned()
+            )
+        );
         let other = error(400, "invalid_request_error", "messages: at least one message is required");
         assert!(matches!(&other, ProviderError::Invalid(text) if text.ends_with("message is required")));
         let busy = error(529, "overloaded_error", "Overloaded");

@@ -10,7 +10,7 @@ use super::wire::Tokens;
 use crate::outcome::Usage;
 use crate::provider::ProviderError;
 use crate::providers::dialect::Collect;
-use crate::providers::sse;
+use crate::providers::{estimate, sse};
 
 /// What came of a stream so far.
 #[derive(Default)]
@@ -44,7 +44,7 @@ impl Collect for Collected {
         }
         self.body.extend(piece);
         let tokens = Tokens::deserialize(&self.tokens).map_err(|error| unreadable(&error.to_string()))?;
-        Ok(tokens.usage(self.characters.div_ceil(4) as u64))
+        Ok(tokens.usage(estimate::tokens(self.characters)))
     }
 
     fn whole(self: Box<Self>) -> Option<Value> {
@@ -83,11 +83,16 @@ fn length(part: &Value) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::gemini::tests::collected;
     use crate::providers::sse::Event;
 
     fn event(data: &Value) -> Event {
         Event { name: None, data: data.to_string() }
+    }
+
+    fn collected(events: &[Event]) -> Result<(Vec<Usage>, Option<Value>), ProviderError> {
+        let mut collected = Box::<Collected>::default();
+        let usage = events.iter().map(|event| collected.take(event)).collect::<Result<_, _>>()?;
+        Ok((usage, collected.whole()))
     }
 
     fn said(text: &str) -> Value {

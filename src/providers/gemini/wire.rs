@@ -9,6 +9,7 @@ use super::schema;
 use crate::outcome::Usage;
 use crate::provider::{FinishReason, ProviderError, Request, Response, Speaker, ToolUse};
 use crate::providers::answer::Answer;
+use crate::providers::arguments;
 use crate::providers::dialect::Form;
 use crate::text;
 
@@ -88,6 +89,12 @@ impl Tokens {
             cache_write: 0,
         }
     }
+}
+
+/// Returns the tokens that a body speaks of, whether or not the rest of it makes sense.
+pub(super) fn spent(answer: &Answer) -> Usage {
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    Tokens::deserialize(&body["usageMetadata"]).unwrap_or_default().usage(0)
 }
 
 /// Returns the body that asks for `request`.
@@ -171,10 +178,7 @@ pub(super) fn decode(request: &Request, answer: &Answer) -> Result<Response, Pro
         }
         Some("STOP") => FinishReason::EndTurn,
         Some("MAX_TOKENS") if request.tool.is_some() || !tool_use.is_empty() => {
-            let cut = text::plural("token", usize::try_from(usage.output).unwrap_or(usize::MAX));
-            return Err(ProviderError::Overloaded(format!(
-                "the tool call of `{model}` was cut off at {cut}"
-            )));
+            return Err(arguments::cut_off(model, usage.output));
         }
         Some("MAX_TOKENS") => FinishReason::MaxTokens,
         other => return Err(unfinished(model, other, finish_message)),
@@ -222,13 +226,14 @@ fn because(why: Option<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::gemini::tests::{answer, file_read, request};
+    use crate::providers::gemini::tests::MODEL;
+    use crate::providers::pairs::{answer, request};
     use crate::tool::ToolSchema;
 
     const WHOLE: Form = Form { stream: false, structured: true };
 
-    fn read(tool: Option<ToolSchema>, body: &Value) -> Result<Response, ProviderError> {
-        decode(&request(tool), &answer(200, body))
+    fn read(tool: bool, body: &Value) -> Result<Response, ProviderError> {
+        decode(&request(MODEL, tool), &answer(200, body))
     }
 
     fn stopped(reason: &str, parts: &Value) -> Value {
@@ -240,7 +245,8 @@ mod tests {
 
     #[test]
     fn nothing_empty_is_sent() {
-        let mut request = request(Some(ToolSchema::new("list", "Lists.")));
+        let mut request = request(MODEL, false);
+        request.tool = Some(ToolSchema::new("list", "Lists."));
         request.system.clear();
         let body = encode(&request, WHOLE);
         assert!(body.get("systemInstruction").is_none());
@@ -252,13 +258,13 @@ mod tests {
 
     #[test]
     fn a_schema_is_sent_where_the_endpoint_takes_it_and_no_tool_is_asked_for() {
-        let mut request = request(None);
+        let mut request = request(MODEL, false);
         request.schema = Some(json!({"type": "object"}).into());
         let config = |request: &Request, form| encode(request, form)["generationConfig"].clone();
         assert_eq!(config(&request, WHOLE)["responseJsonSchema"], json!({"type": "object"}));
         let plain = json!({"maxOutputTokens": 1024});
         assert_eq!(config(&request, Form { structured: false, ..WHOLE }), plain);
-        request.tool = Some(file_read());
+        request.tool = Some(ToolSchema::new("list", "Lists."));
         assert_eq!(config(&request, WHOLE), plain);
     }
 
@@ -266,7 +272,7 @@ mod tests {
     fn calls_without_a_number_get_one() {
         let parts =
             json!([{"functionCall": {"name": "a"}}, {"functionCall": {"name": "b", "args": {"x": 1}}}]);
-        let response = read(Some(file_read()), &stopped("STOP", &parts)).unwrap();
+        let response = read(true, &stopped("STOP", &parts)).unwrap();
         assert_eq!(
             response.tool_use,
             [
@@ -279,12 +285,12 @@ mod tests {
     #[test]
     fn a_text_may_be_cut_but_a_tool_call_may_not() {
         let body = stopped("MAX_TOKENS", &json!([{"text": "a"}]));
-        let response = read(None, &body).unwrap();
+        let response = read(false, &body).unwrap();
         assert_eq!((response.finish_reason, response.text.as_str()), (FinishReason::MaxTokens, "a"));
         assert_eq!(
-            read(Some(file_read()), &body),
+            read(true, &body),
             Err(ProviderError::Overloaded(
-                "the tool call of `gemini-3.5-flash` was cut off at 7 tokens".to_owned()
+                "the tool call of `gemini-3.5-flash` was cut off after 7 tokens".to_owned()
             ))
         );
     }
@@ -294,17 +300,17 @@ mod tests {
         let prompt = json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"},
             "usageMetadata": {"promptTokenCount": 3}});
         assert_eq!(
-            read(None, &prompt),
+            read(false, &prompt),
             Err(ProviderError::Refused(
                 "`gemini-3.5-flash` refused to answer (`PROHIBITED_CONTENT`)".to_owned()
             ))
         );
         let mut body = stopped("SAFETY", &json!([{"text": "half an ans"}]));
         body["candidates"][0]["finishMessage"] = json!("not this");
-        let error = read(None, &body).unwrap_err();
+        let error = read(false, &body).unwrap_err();
         assert!(matches!(&error, ProviderError::Refused(text) if text.ends_with("(`SAFETY`): not this")));
         for reason in ["RECITATION", "SPII", "BLOCKLIST"] {
-            let error = read(None, &stopped(reason, &json!([]))).unwrap_err();
+            let error = read(false, &stopped(reason, &json!([]))).unwrap_err();
             assert!(matches!(error, ProviderError::Refused(_)), "{reason}");
         }
     }
@@ -322,7 +328,7 @@ mod tests {
             json!({"usageMetadata": {"promptTokenCount": 3}}),
             endless,
         ] {
-            let error = read(Some(file_read()), &body).unwrap_err();
+            let error = read(true, &body).unwrap_err();
             assert!(matches!(error, ProviderError::Overloaded(_)), "{body}: {error:?}");
         }
     }
@@ -331,7 +337,7 @@ mod tests {
     fn what_makes_no_sense_is_invalid() {
         let new = stopped("SOMETHING_NEW", &json!([{"text": "a"}]));
         for body in [json!({}), json!({"choices": []}), json!([]), json!({"candidates": 1}), new] {
-            let error = read(None, &body).unwrap_err();
+            let error = read(false, &body).unwrap_err();
             assert!(matches!(error, ProviderError::Invalid(_)), "{body}: {error:?}");
         }
     }

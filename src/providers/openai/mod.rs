@@ -5,19 +5,34 @@
 mod stream;
 mod wire;
 
+use std::fmt;
+
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::Value;
 
 use super::answer::Answer;
 use super::bearer;
 use super::dialect::{Collect, Dialect, Form, Target};
-use crate::provider::{ProviderError, Request, Response};
+use super::vendor::{Connection, Vendor};
+use crate::error::Error;
+use crate::outcome::Usage;
+use crate::provider::{Provider, ProviderError, Request, Response};
 
 /// The variable that holds the key.
-const KEY_VARIABLE: &str = "OPENAI_API_KEY";
+pub const KEY_VARIABLE: &str = "OPENAI_API_KEY";
+
+/// Where requests go unless something else is said.
+pub const BASE_URL: &str = "https://api.openai.com";
+
+/// Returns the provider that asks OpenAI's Responses API.
+///
+/// # Errors
+/// The key or the base URL can never work.
+pub fn connect(connection: Connection) -> Result<impl Provider + fmt::Debug + use<>, Error> {
+    Vendor::connect(OpenAi, connection)
+}
 
 /// The Responses API.
-#[derive(Debug, Clone, Copy)]
 pub(super) struct OpenAi;
 
 impl Dialect for OpenAi {
@@ -43,6 +58,10 @@ impl Dialect for OpenAi {
 
     fn decode(&self, request: &Request, answer: &Answer) -> Result<Response, ProviderError> {
         wire::decode(request, answer)
+    }
+
+    fn spent(&self, answer: &Answer) -> Usage {
+        wire::spent(answer)
     }
 
     fn collect(&self) -> Box<dyn Collect> {

@@ -5,19 +5,31 @@
 mod stream;
 mod wire;
 
+use std::fmt;
+
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::Value;
 
 use super::answer::Answer;
 use super::bearer;
 use super::dialect::{Collect, Dialect, Form, Target};
-use crate::provider::{ProviderError, Request, Response};
+use super::vendor::{Connection, Vendor};
+use crate::error::Error;
+use crate::outcome::Usage;
+use crate::provider::{Provider, ProviderError, Request, Response};
 
 /// The variable that holds the key, where a server wants one.
-const KEY_VARIABLE: &str = "OPENAI_API_KEY";
+pub const KEY_VARIABLE: &str = "OPENAI_API_KEY";
+
+/// Returns the provider that asks a server that speaks Chat Completions.
+///
+/// # Errors
+/// The key or the base URL can never work.
+pub fn connect(connection: Connection) -> Result<impl Provider + fmt::Debug + use<>, Error> {
+    Vendor::connect(OpenAiCompatible, connection)
+}
 
 /// Chat Completions.
-#[derive(Debug, Clone, Copy)]
 pub(super) struct OpenAiCompatible;
 
 impl Dialect for OpenAiCompatible {
@@ -43,6 +55,10 @@ impl Dialect for OpenAiCompatible {
 
     fn decode(&self, request: &Request, answer: &Answer) -> Result<Response, ProviderError> {
         wire::decode(request, answer)
+    }
+
+    fn spent(&self, answer: &Answer) -> Usage {
+        wire::spent(answer)
     }
 
     fn collect(&self) -> Box<dyn Collect> {

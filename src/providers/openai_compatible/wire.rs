@@ -89,6 +89,12 @@ impl From<Tokens> for Usage {
     }
 }
 
+/// Returns the tokens that a body speaks of, whether or not the rest of it makes sense.
+pub(super) fn spent(answer: &Answer) -> Usage {
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    Tokens::deserialize(&body["usage"]).map_or_else(|_| Usage::default(), Usage::from)
+}
+
 /// Returns the body that asks for `request`.
 pub(super) fn encode(request: &Request, form: Form) -> Value {
     let system = (!request.system.is_empty()).then(|| json!({"role": "system", "content": request.system}));
