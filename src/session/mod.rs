@@ -2,21 +2,19 @@
 //!
 //! Whatever can be found wrong before the first model call is found here; nothing is created that the run does not need.
 
+mod connect;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::{Catalog, Config, Environment, KEY_VARIABLES, Prices, ProviderKind};
+use crate::config::{Catalog, Config, Environment, Prices};
 use crate::error::Error;
 use crate::event::{EventSink, Fanout, SystemClock};
 use crate::hook::HookBus;
 use crate::journal::{Journal, ResultFile};
 use crate::pipeline::{Cancel, Finished, Pipeline};
 use crate::prompt::Prompt;
-use crate::provider::Provider;
-use crate::providers::anthropic;
 use crate::providers::recording::Recording;
-use crate::providers::replay::Replay;
-use crate::providers::vendor::{Connection, IDLE_TIMEOUT};
 use crate::secret::Secrets;
 use crate::template::Templates;
 use crate::text;
@@ -64,9 +62,12 @@ impl Session {
         let workspace = Workspace::open(&environment.directory).map_err(|e| {
             Error::usage(format!("cannot work in `{}`", environment.directory.display())).because(&e)
         })?;
-        let prices = Catalog::load()?.prices(&config.pricing);
+        let catalog = Catalog::load()?;
+        let prices = catalog.prices(&config.pricing);
+        connect::check_models(&config)?;
         check_prices(&config, &prices)?;
-        let (provider, recording) = provider(&config, environment, &options)?;
+        let (provider, recording) =
+            connect::provider(&config, catalog, environment, &options, workspace.root())?;
         let templates =
             Templates::load().map_err(|e| Error::broken("the templates are broken").because(&e))?;
         let run_id = uuid::Uuid::now_v7().to_string();
@@ -148,47 +149,6 @@ fn check_prices(config: &Config, prices: &Prices) -> Result<(), Error> {
                 .hint("name its price under `pricing` in a configuration file, or leave the limit out"))
         }
     }
-}
-
-type Wired = (Arc<dyn Provider>, Option<Arc<Recording>>);
-
-fn provider(config: &Config, environment: &Environment, options: &Options) -> Result<Wired, Error> {
-    let base_url = config.base_url.as_deref();
-    let plain: Arc<dyn Provider> = match config.provider.unwrap_or(ProviderKind::Anthropic) {
-        ProviderKind::Anthropic => {
-            let variable = KEY_VARIABLES[0];
-            let Some(key) = environment.secret(variable) else {
-                return Err(Error::usage(format!(
-                    "no key for the provider `anthropic`: `{variable}` is not set"
-                ))
-                .hint("set it, or run without a key on scripted replies: `--provider replay`"));
-            };
-            let base_url = base_url.or_else(|| environment.variable("ANTHROPIC_BASE_URL"));
-            Arc::new(anthropic::connect(Connection {
-                key: Some(key),
-                base_url: base_url.unwrap_or(anthropic::BASE_URL).to_owned(),
-                stream: true,
-                idle_timeout: IDLE_TIMEOUT,
-                allow_plain_http: false,
-            })?)
-        }
-        ProviderKind::OpenAi | ProviderKind::Gemini | ProviderKind::OpenAiCompatible => {
-            return Err(Error::usage("wired next"));
-        }
-        ProviderKind::Replay => {
-            let Some(path) = &options.replay else {
-                return Err(Error::usage("the provider `replay` needs a file with replies")
-                    .hint("name it with `--replay FILE`"));
-            };
-            Arc::new(Replay::load(path, &shown(path, environment))?)
-        }
-    };
-    let Some(path) = &options.record else {
-        return Ok((plain, None));
-    };
-    let recording =
-        Arc::new(Recording::create(plain, path, &shown(path, environment), environment.secrets())?);
-    Ok((Arc::<Recording>::clone(&recording), Some(recording)))
 }
 
 /// Returns a path as a person would write it from the folder the run works in.
