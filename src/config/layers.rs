@@ -42,11 +42,17 @@ impl Layers {
     pub fn resolve(&self) -> Result<Config, Error> {
         let (lowest, above) = self.layers.split_at(1);
         let mut chosen = json!({});
-        self.layers.iter().for_each(|(_, layer)| merge(&mut chosen, layer));
+        for (_, layer) in &self.layers {
+            merge(&mut chosen, layer);
+        }
         let mut merged = json!({});
-        lowest.iter().for_each(|(_, layer)| merge(&mut merged, layer));
+        for (_, layer) in lowest {
+            merge(&mut merged, layer);
+        }
         merge(&mut merged, &models_of(chosen.get("provider"))?);
-        above.iter().for_each(|(_, layer)| merge(&mut merged, layer));
+        for (_, layer) in above {
+            merge(&mut merged, layer);
+        }
         serde_path_to_error::deserialize(merged).map_err(|e| {
             Error::broken(format!("the configuration does not add up at `{}`: {}", e.path(), e.inner()))
         })
