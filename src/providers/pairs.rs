@@ -73,7 +73,9 @@ pub(super) fn check(dialect: &impl Dialect, name: &str, model: &str, schema: Opt
     request.schema = schema.map(Into::into);
     let structured = request.schema.is_some();
     assert_eq!(dialect.encode(&request, Form { stream: false, structured }), pair["received"], "{path}");
-    assert_eq!(said(&dialect.decode(&request, &answer(200, &pair["answer"])).unwrap()), pair["decoded"]);
+    let answered = answer(200, &pair["answer"]);
+    assert_eq!(said(&dialect.decode(&request, &answered).unwrap()), pair["decoded"], "{path}");
+    assert_eq!(json!(dialect.spent(&answered)), pair["decoded"]["usage"], "{path}");
 
     let [whole, stream] = [false, true].map(|stream| Form { stream, structured });
     if dialect.target(&request, whole) == dialect.target(&request, stream) {
