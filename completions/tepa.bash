@@ -249,14 +249,14 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__run)
-            opts="-q -C -h -V --provider --base-url --model --planner-model --executor-model --evaluator-model --replay --record --config --allow-unknown --tools --deny-tool --max-cycles --max-tokens --timeout --tool-timeout --output --result --no-journal --log-level --color --quiet --directory --help --version"
+            opts="-q -C -h -V --provider --base-url --model --planner-model --executor-model --evaluator-model --replay --record --config --allow-unknown --tools --deny-tool --max-cycles --max-tokens --max-cost --timeout --tool-timeout --output --result --no-journal --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --provider)
-                    COMPREPLY=($(compgen -W "anthropic replay" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "anthropic openai gemini openai-compatible replay" -- "${cur}"))
                     return 0
                     ;;
                 --base-url)
@@ -304,6 +304,10 @@ _tepa() {
                     return 0
                     ;;
                 --max-tokens)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-cost)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

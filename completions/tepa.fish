@@ -40,19 +40,23 @@ complete -c tepa -n "__fish_tepa_needs_command" -f -a "tools" -d 'Show the tools
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "completions" -d 'Print a completion script'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l provider -d 'Who answers model calls' -r -f -a "anthropic\t''
+openai\t''
+gemini\t''
+openai-compatible\t''
 replay\t''"
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l base-url -d 'Reach the provider here instead of at its own address' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l model -d 'The model of every role' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l planner-model -d 'The planner\'s model' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l executor-model -d 'The executor\'s model' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l evaluator-model -d 'The evaluator\'s model' -r
-complete -c tepa -n "__fish_tepa_using_subcommand run" -l replay -d 'Replies for `--provider replay` [default: <prompt>.replay.yaml beside the prompt]' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l replay -d 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l record -d 'Write every reply of the provider to this file, for `--replay`' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l tools -d 'The tools of the run, instead of all' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l deny-tool -d 'Leave a tool out (again for more)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-cycles -d 'Cycles before the run fails' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-tokens -d 'Tokens over all model calls before the run is terminated' -r
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-cost -d 'US dollars over all model calls before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l timeout -d 'Wall clock of the whole run, such as 90s or 1h 30m' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l tool-timeout -d 'Milliseconds per tool call' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l output -d 'What standard output carries: the feedback, one result object, or one event a line' -r -f -a "text\t'The final feedback'

@@ -282,6 +282,8 @@ pub enum Reason {
     HookStopped,
     /// The token budget is used up.
     TokenBudget,
+    /// The money is used up.
+    CostBudget,
     /// The wall clock of the run is used up.
     TimeBudget,
     /// SIGINT.
@@ -330,9 +332,11 @@ impl Settlement {
     pub fn stopped(reason: Reason, message: impl Into<String>) -> Self {
         let (status, reason) = match reason {
             Reason::CycleError | Reason::HookStopped => (Some(RunStatus::Fail), reason),
-            Reason::TokenBudget | Reason::TimeBudget | Reason::Interrupted | Reason::Terminated => {
-                (Some(RunStatus::Terminated), reason)
-            }
+            Reason::TokenBudget
+            | Reason::CostBudget
+            | Reason::TimeBudget
+            | Reason::Interrupted
+            | Reason::Terminated => (Some(RunStatus::Terminated), reason),
             Reason::ProviderError | Reason::JournalError | Reason::InternalError => (None, reason),
             Reason::Passed | Reason::MaxCycles => (None, Reason::InternalError),
         };
@@ -409,7 +413,8 @@ pub struct RunResult {
 mod tests {
     use super::*;
 
-    const REASONS: [Reason; 11] = [
+    const REASONS: [Reason; 12] = [
+        Reason::CostBudget,
         Reason::Passed,
         Reason::MaxCycles,
         Reason::CycleError,
@@ -450,6 +455,7 @@ mod tests {
         assert_eq!(code(Reason::CycleError), 1);
         assert_eq!(code(Reason::HookStopped), 1);
         assert_eq!(code(Reason::TokenBudget), 3);
+        assert_eq!(code(Reason::CostBudget), 3);
         assert_eq!(code(Reason::TimeBudget), 3);
         assert_eq!(code(Reason::ProviderError), 4);
         assert_eq!(code(Reason::JournalError), 4);

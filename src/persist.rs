@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// Finds out whether [`write`] can work, and leaves nothing behind.
+/// Finds out whether [`write()`] can work, and leaves nothing behind.
 pub fn check(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),

@@ -3,10 +3,12 @@
 //! Errors are named by what to do about them. Who asks, and for what, travels with the request ([`Purpose`]), so that a provider which
 //! replays or records can address a reply independent of the order of calls.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::event::Purpose;
 pub use crate::event::ToolUse;
@@ -30,17 +32,25 @@ pub struct Message {
     pub role: Speaker,
     /// The text.
     pub content: String,
+    /// How many bytes at the start of the text are the same in other calls of the run: what a cache can keep.
+    #[serde(skip)]
+    pub stable: usize,
 }
 
 impl Message {
     /// Returns a message of the pipeline.
     pub fn user(content: impl Into<String>) -> Self {
-        Self { role: Speaker::User, content: content.into() }
+        Self { role: Speaker::User, content: content.into(), stable: 0 }
+    }
+
+    /// Returns a message of the pipeline whose first part comes again in other calls of the run.
+    pub fn user_with_stable(stable: &str, rest: &str) -> Self {
+        Self { role: Speaker::User, content: format!("{stable}{rest}"), stable: stable.len() }
     }
 
     /// Returns a message of the model.
     pub fn assistant(content: impl Into<String>) -> Self {
-        Self { role: Speaker::Assistant, content: content.into() }
+        Self { role: Speaker::Assistant, content: content.into(), stable: 0 }
     }
 }
 
@@ -57,6 +67,8 @@ pub struct Request {
     pub messages: Vec<Message>,
     /// The tool that the answer has to call; without one the answer is text.
     pub tool: Option<ToolSchema>,
+    /// The JSON Schema of the answer, where the answer is to be JSON; what comes back is checked by who asked, whatever was promised.
+    pub schema: Option<Arc<Value>>,
     /// The longest answer, in tokens.
     pub max_tokens: u64,
 }
@@ -126,7 +138,10 @@ pub enum ProviderError {
     /// The model will not answer this.
     #[error("{0}")]
     Refused(String),
-    /// The request or the answer makes no sense: a wrong model name, a broken endpoint.
+    /// Name a model that exists.
+    #[error("{0}")]
+    UnknownModel(String),
+    /// The request or the answer makes no sense: a broken endpoint, an answer that cannot be read.
     #[error("{0}")]
     Invalid(String),
     /// The script of a replay does not answer this call: the run cannot mean anything any more.
@@ -141,13 +156,46 @@ impl ProviderError {
     }
 }
 
+/// A try that failed and is followed by another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retry {
+    /// The try that failed, from 1.
+    pub number: u32,
+    /// Until the next try.
+    pub delay: Duration,
+    /// Why it failed.
+    pub error: ProviderError,
+}
+
+/// Is told what becomes known of a call while it is under way.
+pub trait Watch: Send + Sync {
+    /// Takes the tokens of the try that is under way, as far as they are known; each call replaces the one before.
+    fn usage(&self, so_far: Usage);
+
+    /// Takes the end of a failed try; what [`Self::usage`] said of it stays charged, and the next one starts at zero.
+    fn retry(&self, retry: &Retry);
+}
+
+/// Nobody watches.
+impl Watch for () {
+    fn usage(&self, _: Usage) {}
+
+    fn retry(&self, _: &Retry) {}
+}
+
 /// Something that answers requests.
 pub trait Provider: Send + Sync {
     /// Returns the name as the command line knows it.
     fn name(&self) -> &str;
 
     /// Answers one request. Dropping the future abandons the call.
-    fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Response, ProviderError>>;
+    ///
+    /// An error may come after tokens were spent: `watch` is told of them.
+    fn complete<'a>(
+        &'a self,
+        request: &'a Request,
+        watch: &'a dyn Watch,
+    ) -> BoxFuture<'a, Result<Response, ProviderError>>;
 
     /// Says what is wrong now that no more requests will come, such as a scripted reply that nobody asked for.
     fn finish(&self) -> Result<(), ProviderError> {

@@ -10,6 +10,8 @@ use serde::Serialize;
 pub enum Template {
     /// The planner's system prompt.
     PlannerSystem,
+    /// What the planner is asked about, the same in every cycle.
+    PlannerTask,
     /// The planner's question in the first cycle.
     PlannerUser,
     /// The planner's system prompt after a failed cycle.
@@ -22,10 +24,14 @@ pub enum Template {
     ExecutorSystem,
     /// The system prompt of a reasoning step.
     ExecutorReasoningSystem,
-    /// The message of a step.
-    ExecutorUser,
+    /// What every step works for, the same in all of them.
+    ExecutorTask,
+    /// What one step has to do.
+    ExecutorStep,
     /// The judge's system prompt.
     EvaluatorSystem,
+    /// What the judge measures by, the same in every cycle.
+    EvaluatorTask,
     /// The judge's question.
     EvaluatorUser,
     /// What the judge is told when its answer could not be read.
@@ -34,8 +40,9 @@ pub enum Template {
 
 impl Template {
     /// Every template with its name and text.
-    const ALL: [(Self, &'static str, &'static str); 11] = [
+    const ALL: [(Self, &'static str, &'static str); 14] = [
         (Self::PlannerSystem, "planner/system.md", include_str!("template/planner/system.md")),
+        (Self::PlannerTask, "planner/task.md", include_str!("template/planner/task.md")),
         (Self::PlannerUser, "planner/user.md", include_str!("template/planner/user.md")),
         (
             Self::PlannerReviseSystem,
@@ -50,8 +57,10 @@ impl Template {
             "executor/reasoning_system.md",
             include_str!("template/executor/reasoning_system.md"),
         ),
-        (Self::ExecutorUser, "executor/user.md", include_str!("template/executor/user.md")),
+        (Self::ExecutorTask, "executor/task.md", include_str!("template/executor/task.md")),
+        (Self::ExecutorStep, "executor/step.md", include_str!("template/executor/step.md")),
         (Self::EvaluatorSystem, "evaluator/system.md", include_str!("template/evaluator/system.md")),
+        (Self::EvaluatorTask, "evaluator/task.md", include_str!("template/evaluator/task.md")),
         (Self::EvaluatorUser, "evaluator/user.md", include_str!("template/evaluator/user.md")),
         (Self::EvaluatorRepair, "evaluator/repair.md", include_str!("template/evaluator/repair.md")),
     ];
@@ -115,9 +124,9 @@ mod tests {
     #[test]
     fn an_unfilled_slot_is_an_error_and_a_value_is_never_rendered_again() {
         let templates = Templates::load().unwrap();
-        assert!(templates.render(Template::PlannerUser, json!({"goal": "g"})).is_err());
+        assert!(templates.render(Template::PlannerTask, json!({"goal": "g"})).is_err());
         let slots = json!({"goal": "{{ evil }}", "context": "{}", "expected_output": "x"});
-        let text = templates.render(Template::PlannerUser, slots).unwrap();
+        let text = templates.render(Template::PlannerTask, slots).unwrap();
         assert!(text.contains("# Goal\n{{ evil }}\n"), "{text}");
     }
 }

@@ -15,6 +15,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use tepa::event::Role;
+use tepa::provider::Request;
+
 use support::{Bench, copy_folder, files_below, finish, tepa};
 
 #[test]
@@ -33,6 +36,26 @@ fn every_scenario_meets_its_expectations() {
         failures.extend(check(folder).into_iter().map(|failure| format!("=== {name}: {failure}")));
     }
     assert!(failures.is_empty(), "{}\n{} failures", failures.join("\n"), failures.len());
+}
+
+#[test]
+fn a_call_opens_with_what_is_the_same_in_all_calls_of_its_role_and_says_what_form_it_wants() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios/planner");
+    let bench = bench(&root.join("revision-sees-feedback-scratchpad-and-summary"));
+    let requests = bench.requests.lock().unwrap();
+    for role in [Role::Planner, Role::Executor, Role::Evaluator] {
+        let calls: Vec<_> = requests.iter().filter(|request| request.purpose.role == role).collect();
+        assert!(calls.len() > 1, "{role:?}");
+        let stable = |request: &Request| {
+            let opening = &request.messages[0];
+            opening.content[..opening.stable].to_owned()
+        };
+        assert!(stable(calls[0]).contains("Write a greeting into hello.txt."), "{role:?}");
+        for call in &calls {
+            assert_eq!(stable(call), stable(calls[0]));
+            assert_eq!(call.schema.is_some(), role != Role::Executor);
+        }
+    }
 }
 
 fn check(scenario: &Path) -> Vec<String> {
@@ -55,7 +78,7 @@ fn check(scenario: &Path) -> Vec<String> {
     expectations.text("stderr", &normal(&String::from_utf8_lossy(&output.stderr)));
     expectations.text("events", &event_types(work.path()));
     if scenario.join("requests.md").exists() {
-        expectations.text("requests.md", &requests(scenario));
+        expectations.text("requests.md", &bench(scenario).conversation());
     }
     if scenario.join("out").is_dir() {
         for file in files_below(&scenario.join("out")) {
@@ -136,8 +159,8 @@ fn event_types(work: &Path) -> String {
     types
 }
 
-/// Runs the scenario again in process, where the clock stands still, and returns what was sent.
-fn requests(scenario: &Path) -> String {
+/// Runs the scenario again in process, where the clock stands still.
+fn bench(scenario: &Path) -> Bench {
     let read = |file: &str| fs::read_to_string(scenario.join(file)).unwrap();
     let config = fs::read_to_string(scenario.join("in/tepa.yaml"))
         .map_or(serde_json::json!({}), |text| tepa::source::parse_yaml_value(&text, 1000).unwrap());
@@ -146,7 +169,7 @@ fn requests(scenario: &Path) -> String {
         copy_folder(&scenario.join("in"), bench.folder.path());
     }
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(bench.run());
-    bench.conversation()
+    bench
 }
 
 /// Takes out what differs from run to run: times and run ids.

@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tepa::outcome::{Reason, RunStatus};
-use tepa::provider::{Provider, ProviderError, Request, Response};
+use tepa::provider::{Provider, ProviderError, Request, Response, Watch};
 
 use support::{Bench, TEPA, eventually, finish, gone, result_of, tepa, text};
 
@@ -471,7 +471,11 @@ impl Provider for Buggy {
         "buggy"
     }
 
-    fn complete<'a>(&'a self, _: &'a Request) -> BoxFuture<'a, Result<Response, ProviderError>> {
+    fn complete<'a>(
+        &'a self,
+        _: &'a Request,
+        _: &'a dyn Watch,
+    ) -> BoxFuture<'a, Result<Response, ProviderError>> {
         panic!("a bug")
     }
 }
@@ -493,7 +497,11 @@ async fn a_provider_that_never_answers_is_ended_by_the_wall_clock() {
             "silent"
         }
 
-        fn complete<'a>(&'a self, _: &'a Request) -> BoxFuture<'a, Result<Response, ProviderError>> {
+        fn complete<'a>(
+            &'a self,
+            _: &'a Request,
+            _: &'a dyn Watch,
+        ) -> BoxFuture<'a, Result<Response, ProviderError>> {
             Box::pin(std::future::pending())
         }
     }

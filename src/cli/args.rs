@@ -14,7 +14,7 @@ Exit codes:
   0    pass: the verdict is pass and no check contradicts it
   1    fail: judged and found wanting, cycles used up, a cycle error, or a hook stopped it
   2    invalid: command line, prompt, config or key; nothing ran
-  3    terminated: a budget (tokens, time) ran out
+  3    terminated: a budget (tokens, cost, time) ran out
   4    no verdict: provider or journal broke, or a bug in tepa
   130  SIGINT; 143 SIGTERM: children killed, result written";
 
@@ -106,7 +106,7 @@ pub(super) struct RunArguments {
     /// The evaluator's model
     #[arg(long, value_name = "MODEL", env = "TEPA_EVALUATOR_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
     pub(super) evaluator_model: Option<String>,
-    /// Replies for `--provider replay` [default: <prompt>.replay.yaml beside the prompt]
+    /// Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]
     #[arg(long, value_name = "FILE", env = "TEPA_REPLAY", help_heading = "Provider")]
     pub(super) replay: Option<PathBuf>,
     /// Write every reply of the provider to this file, for `--replay`
@@ -138,6 +138,9 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "N", env = "TEPA_MAX_TOKENS", help_heading = "Limits",
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) max_tokens: Option<u64>,
+    /// US dollars over all model calls before the run is terminated
+    #[arg(long, value_name = "USD", env = "TEPA_MAX_COST", help_heading = "Limits", value_parser = dollars)]
+    pub(super) max_cost: Option<f64>,
     /// Wall clock of the whole run, such as 90s or 1h 30m
     #[arg(long, value_name = "DURATION", env = "TEPA_TIMEOUT", help_heading = "Limits",
           value_parser = DurationText::parse)]
@@ -223,6 +226,12 @@ pub(super) enum OutputArgument {
     Json,
     /// One event a line
     Jsonl,
+}
+
+fn dollars(text: &str) -> Result<f64, String> {
+    let amount: f64 =
+        text.trim_start_matches('$').parse().map_err(|_| format!("`{text}` is not an amount of money"))?;
+    if amount.is_finite() && amount > 0.0 { Ok(amount) } else { Err(format!("`{text}` is not above zero")) }
 }
 
 fn providers() -> impl TypedValueParser<Value = ProviderKind> {

@@ -185,6 +185,7 @@ fn flags(run: &RunArguments, global: &GlobalArguments) -> Value {
         "limits": {
             "maxCycles": run.max_cycles,
             "maxTokens": run.max_tokens,
+            "maxCostUsd": run.max_cost,
             "toolTimeout": run.tool_timeout,
             "maxDuration": run.timeout,
         },

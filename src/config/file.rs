@@ -1,10 +1,11 @@
 //! Owns what a configuration file may say: each key optional, unknown keys refused.
 
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-use super::{LoggingLevel, ProviderKind};
+use super::{LoggingLevel, Price, ProviderKind};
 use crate::source::{Diagnostic, Diagnostics, Document, UnknownKeys, decode};
 
 /// A configuration file: any part of the configuration.
@@ -25,6 +26,44 @@ pub struct ConfigFile {
     pub tools: Option<Vec<String>>,
     /// What is shown.
     pub logging: Option<LoggingFile>,
+    /// Prices of models that the catalog does not have, or has otherwise.
+    pub pricing: Option<IndexMap<String, Price>>,
+    /// How calls to a provider are made.
+    pub calls: Option<CallsFile>,
+    /// The log of model calls.
+    pub llm_log: Option<LlmLogFile>,
+}
+
+/// How calls to a provider are made.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct CallsFile {
+    /// Whether answers are streamed, so that long ones do not run into time limits.
+    pub stream: Option<bool>,
+    /// How long a provider may be silent: milliseconds, or text such as `2m`.
+    pub idle_timeout: Option<DurationText>,
+    /// Tries after the first.
+    #[schemars(range(max = 20))]
+    pub max_retries: Option<u32>,
+    /// The delay before the second try: milliseconds, or text such as `2s`.
+    pub retry_base_delay: Option<DurationText>,
+    /// Whether a base URL may be plain HTTP beyond this machine.
+    pub allow_plain_http: Option<bool>,
+}
+
+/// The log of model calls.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct LlmLogFile {
+    /// Whether there is one.
+    pub enabled: Option<bool>,
+    /// Its folder, relative to the folder that the run works in.
+    #[schemars(length(min = 1))]
+    pub folder: Option<String>,
+    /// Whether it holds what was sent.
+    pub include_content: Option<bool>,
 }
 
 /// The model of each role.
@@ -62,6 +101,9 @@ pub struct LimitsFile {
     pub retry_attempts: Option<u32>,
     /// Wall clock of the whole run, such as `90s` or `1h 30m`, or a number of milliseconds.
     pub max_duration: Option<DurationText>,
+    /// US dollars over all model calls before the run is terminated.
+    #[schemars(range(min = 0))]
+    pub max_cost_usd: Option<f64>,
 }
 
 /// What is shown.

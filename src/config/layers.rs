@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Config;
+use super::{Catalog, Config, ProviderKind};
 use crate::error::Error;
 
 /// The default layer, as a user would write it.
@@ -40,14 +40,36 @@ impl Layers {
 
     /// Returns the configuration that the layers add up to.
     pub fn resolve(&self) -> Result<Config, Error> {
-        let mut merged = json!({});
+        let (lowest, above) = self.layers.split_at(1);
+        let mut chosen = json!({});
         for (_, layer) in &self.layers {
+            merge(&mut chosen, layer);
+        }
+        let mut merged = json!({});
+        for (_, layer) in lowest {
+            merge(&mut merged, layer);
+        }
+        merge(&mut merged, &models_of(chosen.get("provider"))?);
+        for (_, layer) in above {
             merge(&mut merged, layer);
         }
         serde_path_to_error::deserialize(merged).map_err(|e| {
             Error::broken(format!("the configuration does not add up at `{}`: {}", e.path(), e.inner()))
         })
     }
+}
+
+/// Returns the models of the provider that was chosen, as a layer just above the built-in one.
+fn models_of(provider: Option<&Value>) -> Result<Value, Error> {
+    let kind = provider.and_then(|provider| serde_json::from_value::<ProviderKind>(provider.clone()).ok());
+    Ok(match kind {
+        None | Some(ProviderKind::Anthropic | ProviderKind::Replay) => Value::Null,
+        // A server of any kind has no model that could be taken for granted: empty names are refused when it is connected.
+        Some(ProviderKind::OpenAiCompatible) => {
+            json!({"model": {"planner": "", "executor": "", "evaluator": ""}})
+        }
+        Some(kind) => json!({"model": Catalog::load()?.defaults(kind)}),
+    })
 }
 
 fn merge(into: &mut Value, layer: &Value) {

@@ -2,13 +2,16 @@
 //!
 //! A [`Config`] is whole: every value is there, whoever set it.
 
+mod catalog;
 mod environment;
 mod file;
 mod layers;
 
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use catalog::{Catalog, Price, Prices};
 pub use environment::{Environment, KEY_VARIABLES};
 pub use file::{ConfigFile, DurationText, load};
 pub use layers::{Layers, Origin};
@@ -31,6 +34,41 @@ pub struct Config {
     pub tools: Vec<String>,
     /// What is shown.
     pub logging: Logging,
+    /// Prices of models that the catalog does not have, or has otherwise.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub pricing: IndexMap<String, Price>,
+    /// How calls to a provider are made.
+    pub calls: Calls,
+    /// The log of model calls.
+    pub llm_log: LlmLog,
+}
+
+/// How calls to a provider are made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Calls {
+    /// Whether answers are streamed, so that long ones do not run into time limits.
+    pub stream: bool,
+    /// How long a provider may be silent, in milliseconds.
+    pub idle_timeout: u64,
+    /// Tries after the first.
+    pub max_retries: u32,
+    /// The delay before the second try, in milliseconds; it doubles with each further one.
+    pub retry_base_delay: u64,
+    /// Whether a base URL may be plain HTTP beyond this machine.
+    pub allow_plain_http: bool,
+}
+
+/// The log of model calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LlmLog {
+    /// Whether there is one.
+    pub enabled: bool,
+    /// Its folder, relative to the folder that the run works in.
+    pub folder: String,
+    /// Whether it holds what was sent.
+    pub include_content: bool,
 }
 
 /// Who answers model calls.
@@ -40,18 +78,30 @@ pub struct Config {
 pub enum ProviderKind {
     /// Anthropic's Messages API.
     Anthropic,
+    /// OpenAI's Responses API.
+    #[serde(rename = "openai")]
+    OpenAi,
+    /// Google's Gemini API.
+    Gemini,
+    /// Anything that speaks Chat Completions.
+    #[serde(rename = "openai-compatible")]
+    OpenAiCompatible,
     /// Replies from a file.
     Replay,
 }
 
 impl ProviderKind {
     /// Every kind, in the order in which they are listed.
-    pub const ALL: [Self; 2] = [Self::Anthropic, Self::Replay];
+    pub const ALL: [Self; 5] =
+        [Self::Anthropic, Self::OpenAi, Self::Gemini, Self::OpenAiCompatible, Self::Replay];
 
     /// Returns the name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
+            Self::OpenAi => "openai",
+            Self::Gemini => "gemini",
+            Self::OpenAiCompatible => "openai-compatible",
             Self::Replay => "replay",
         }
     }
@@ -83,7 +133,7 @@ impl Models {
 }
 
 /// When to stop.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
     /// Cycles, at least 1.
@@ -97,6 +147,9 @@ pub struct Limits {
     /// Wall clock of the whole run, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_duration: Option<u64>,
+    /// US dollars over all model calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cost_usd: Option<f64>,
 }
 
 /// What is shown.

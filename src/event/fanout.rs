@@ -5,7 +5,8 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{Clock, Envelope, EventSink, RunEvent, SCHEMA, Wire};
+use super::{Clock, Envelope, EventSink, Purpose, RunEvent, SCHEMA, Wire};
+use crate::outcome::Usage;
 use crate::secret::Secrets;
 
 /// A required sink that broke.
@@ -66,6 +67,13 @@ impl Fanout {
             self.emit(&RunEvent::Warning { code: "output_lost".to_owned(), message: error.to_string() })?;
         }
         Ok(())
+    }
+
+    /// Shows how far a model call has come.
+    pub fn progress(&mut self, purpose: &Purpose, so_far: Usage) {
+        for sink in &mut self.sinks {
+            sink.progress(purpose, so_far);
+        }
     }
 
     fn envelope(&mut self, event: &RunEvent) -> serde_json::Result<Envelope> {

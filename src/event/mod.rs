@@ -383,6 +383,9 @@ pub trait EventSink: Send {
 
     /// Takes one event.
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()>;
+
+    /// Takes how far a model call has come; not a fact, so nothing keeps it.
+    fn progress(&mut self, _: &Purpose, _: Usage) {}
 }
 
 /// Tells the time; replaced in tests.

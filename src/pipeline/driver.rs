@@ -13,7 +13,7 @@ use super::run::{Run, Stop, millis};
 use super::state::{Action, Bounds, RunState};
 use super::{Pipeline, evaluator, evidence, executor, planner, step};
 use crate::event::{Fanout, RunEvent};
-use crate::outcome::{Artifact, Cost, CostQualifier, Reason, RunResult, RunStatus, Settlement};
+use crate::outcome::{Artifact, Reason, RunResult, RunStatus, Settlement};
 use crate::prompt::Prompt;
 
 /// How a run ended.
@@ -31,8 +31,13 @@ impl Pipeline {
     /// Events leave through `fanout` as they happen; `cancel` stops the run from outside.
     pub async fn run(&self, run_id: &str, prompt: Prompt, fanout: Fanout, cancel: &Cancel) -> Finished {
         let began = self.clock.monotonic();
-        let bounds =
-            Bounds { max_cycles: self.config.limits.max_cycles, max_tokens: self.config.limits.max_tokens };
+        let limits = &self.config.limits;
+        let bounds = Bounds {
+            max_cycles: limits.max_cycles,
+            max_tokens: limits.max_tokens,
+            max_cost: limits.max_cost_usd,
+            prices: self.prices.clone(),
+        };
         let run = Run::new(self, RunState::new(prompt, bounds), fanout);
         if let Err(stop) = run.start() {
             run.stop(stop);
@@ -165,7 +170,7 @@ impl Run<'_> {
             exit_code: settlement.exit_code(),
             duration_ms: millis(self.monotonic().saturating_sub(began)),
             usage: state.usage().clone(),
-            cost: Cost { usd: None, qualifier: CostQualifier::Unpriced },
+            cost: state.cost(),
             checks: state.checks().to_vec(),
             evaluation: state.evaluation().cloned(),
             error: (!judged).then(|| settlement.feedback().to_owned()),

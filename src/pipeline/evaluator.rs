@@ -3,7 +3,7 @@
 //! The judge can turn a pass into a fail, never a fail into a pass: a missing file stays missing whatever is said about it. Source of the
 //! rules: the seeds' pipeline document, "Evaluator".
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 
@@ -22,6 +22,21 @@ use crate::text;
 
 /// The seeds' limit for an unreadable answer that becomes feedback, in characters.
 const RAW_ANSWER_LIMIT: usize = 500;
+
+/// What [`read`] reads, as the APIs take it: closed, and with `null` for what may be missing.
+static ANSWER_SCHEMA: LazyLock<Arc<Value>> = LazyLock::new(|| {
+    Arc::new(json!({
+        "type": "object",
+        "properties": {
+            "verdict": {"type": "string", "enum": ["pass", "fail"]},
+            "confidence": {"type": "number"},
+            "feedback": {"type": ["string", "null"]},
+            "summary": {"type": ["string", "null"]},
+        },
+        "required": ["verdict", "confidence", "feedback", "summary"],
+        "additionalProperties": false,
+    }))
+});
 
 pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     let began = run.monotonic();
@@ -62,7 +77,7 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
 
 async fn ask_judge(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Result<Evaluation, Stop> {
     let system = run.render(Template::EvaluatorSystem, json!({}))?;
-    let mut messages = vec![Message::user(question(run, input, facts)?)];
+    let mut messages = vec![question(run, input, facts)?];
     let attempts = run.pipeline.config.limits.retry_attempts.saturating_add(1);
     let mut raw = String::new();
     for attempt in 1..=attempts {
@@ -71,6 +86,7 @@ async fn ask_judge(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Res
             system: &system,
             messages: &messages,
             tool: None,
+            schema: Some(&ANSWER_SCHEMA),
         };
         raw = run.ask_model(run.purpose(Role::Evaluator, attempt), question).await?.text;
         let tokens_used = run.read(|state| state.role_tokens(Role::Evaluator));
@@ -93,7 +109,7 @@ async fn ask_judge(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Res
     })
 }
 
-fn question(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Result<String, Stop> {
+fn question(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Result<Message, Stop> {
     let results: Vec<Value> = input
         .results
         .iter()
@@ -116,7 +132,7 @@ fn question(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Result<Str
         "facts": facts,
         "scratchpad": shown::scratchpad_for_judge(&input.scratchpad),
     });
-    run.render(Template::EvaluatorUser, slots)
+    run.opening(Template::EvaluatorTask, Template::EvaluatorUser, &slots)
 }
 
 /// Reads the judge's answer, or says what is wrong with it in words for the judge.
@@ -217,6 +233,18 @@ mod tests {
         ] {
             assert!(read(&broken).unwrap_err().starts_with(problem), "{broken}");
         }
+    }
+
+    #[test]
+    fn what_fits_the_schema_can_be_read() {
+        let schema = jsonschema::validator_for(&ANSWER_SCHEMA).unwrap();
+        for answer in [
+            json!({"verdict": "pass", "confidence": 1, "feedback": null, "summary": "done"}),
+            json!({"verdict": "fail", "confidence": 0.2, "feedback": "do more", "summary": null}),
+        ] {
+            assert!(schema.is_valid(&answer) && read(&answer).is_ok(), "{answer}");
+        }
+        assert!(!schema.is_valid(&json!({"verdict": "pass", "confidence": 1})));
     }
 
     #[test]

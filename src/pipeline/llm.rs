@@ -1,9 +1,16 @@
 //! Owns the only door to a provider: every call is clamped to the budget, recorded, charged, and checked against the budget again.
+//!
+//! What a call cost is charged however it ends: answered, failed after a few tries, or abandoned in the middle.
 
-use super::run::{Run, Stop};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::run::{Run, Stop, millis};
 use crate::event::{Purpose, Role, RunEvent};
 use crate::outcome::{Reason, Usage};
-use crate::provider::{Message, ProviderError, Request, Response};
+use crate::provider::{Message, ProviderError, Request, Response, Retry, Watch};
 use crate::tool::ToolSchema;
 
 /// The longest answer that is ever asked for, in tokens: the default of the seeds' providers.
@@ -15,6 +22,7 @@ pub(super) struct Question<'a> {
     pub(super) system: &'a str,
     pub(super) messages: &'a [Message],
     pub(super) tool: Option<&'a ToolSchema>,
+    pub(super) schema: Option<&'a Arc<Value>>,
 }
 
 /// Why a call gave no answer.
@@ -56,19 +64,27 @@ impl Run<'_> {
             0 => Err(Stop::new(Reason::TokenBudget, state.budget_message())),
             left => Ok(left),
         })?;
+        if !self.read(|state| state.can_charge(question.model)) {
+            let message = format!(
+                "no price is known for the model `{}`, so the cost limit cannot be held to; name its price under `pricing`",
+                question.model
+            );
+            return Err(Fault::Provider(ProviderError::Invalid(message)));
+        }
         let request = Request {
             purpose,
             model: question.model.to_owned(),
             system: question.system.to_owned(),
             messages: question.messages.to_vec(),
             tool: question.tool.cloned(),
+            schema: question.schema.cloned(),
             max_tokens: left.min(MAX_OUTPUT),
         };
-        let began = self.monotonic();
-        let answer = self.pipeline.provider.complete(&request).await;
-        self.emit(&completed(request, &answer, self.since(began)))?;
-        if let Some(message) = self.read(super::state::RunState::over_budget) {
-            return Err(Stop::new(Reason::TokenBudget, message).into());
+        let call = Call::start(self, &request);
+        let answer = self.pipeline.provider.complete(&request, &call).await;
+        call.finish(&answer)?;
+        if let Some((reason, message)) = self.read(super::state::RunState::over_budget) {
+            return Err(Stop::new(reason, message).into());
         }
         match answer {
             Ok(response) => Ok(response),
@@ -79,28 +95,100 @@ impl Run<'_> {
     }
 }
 
-fn completed(request: Request, answer: &Result<Response, ProviderError>, duration_ms: u64) -> RunEvent {
-    let Request { purpose, model, .. } = request;
-    match answer {
-        Ok(response) => RunEvent::LlmCompleted {
-            purpose,
-            model,
-            usage: response.usage,
-            finish_reason: Some(response.finish_reason.name().to_owned()),
-            text: response.text.clone(),
-            tool_use: response.tool_use.clone(),
-            error: None,
-            duration_ms,
-        },
-        Err(error) => RunEvent::LlmCompleted {
-            purpose,
-            model,
-            usage: Usage::default(),
-            finish_reason: None,
-            text: String::new(),
-            tool_use: Vec::new(),
-            error: Some(error.to_string()),
-            duration_ms,
-        },
+/// One call under way.
+struct Call<'c> {
+    run: &'c Run<'c>,
+    request: &'c Request,
+    began: Duration,
+    spent: Mutex<Spent>,
+}
+
+#[derive(Default)]
+struct Spent {
+    /// By tries that failed.
+    failed: Usage,
+    /// By the try that is under way.
+    current: Usage,
+    /// A retry that could not be recorded.
+    unrecorded: Option<Stop>,
+    settled: bool,
+}
+
+impl<'c> Call<'c> {
+    fn start(run: &'c Run<'c>, request: &'c Request) -> Self {
+        Self { run, request, began: run.monotonic(), spent: Mutex::default() }
+    }
+
+    fn finish(&self, answer: &Result<Response, ProviderError>) -> Result<(), Stop> {
+        let unrecorded = self.spent().unrecorded.take();
+        let recorded = match answer {
+            Ok(response) => self.record(Some(response), None),
+            Err(error) => self.record(None, Some(error.to_string())),
+        };
+        unrecorded.map_or(recorded, Err)
+    }
+
+    fn record(&self, response: Option<&Response>, error: Option<String>) -> Result<(), Stop> {
+        let mut usage = {
+            let mut spent = self.spent();
+            spent.settled = true;
+            if let Some(response) = response {
+                spent.current = response.usage;
+            }
+            spent.failed
+        };
+        usage += self.spent().current;
+        self.run.emit(&RunEvent::LlmCompleted {
+            purpose: self.request.purpose.clone(),
+            model: self.request.model.clone(),
+            usage,
+            finish_reason: response.map(|response| response.finish_reason.name().to_owned()),
+            text: response.map(|response| response.text.clone()).unwrap_or_default(),
+            tool_use: response.map(|response| response.tool_use.clone()).unwrap_or_default(),
+            error,
+            duration_ms: self.run.since(self.began),
+        })
+    }
+
+    fn spent(&self) -> std::sync::MutexGuard<'_, Spent> {
+        // Whole values are written in one statement each: a panic elsewhere cannot leave half of one.
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watch for Call<'_> {
+    fn usage(&self, so_far: Usage) {
+        let mut total = so_far;
+        {
+            let mut spent = self.spent();
+            spent.current = so_far;
+            total += spent.failed;
+        }
+        self.run.progress(&self.request.purpose, total);
+    }
+
+    fn retry(&self, retry: &Retry) {
+        let recorded = self.run.emit(&RunEvent::LlmRetry {
+            purpose: self.request.purpose.clone(),
+            retry: retry.number,
+            delay_ms: millis(retry.delay),
+            error: retry.error.to_string(),
+        });
+        let mut spent = self.spent();
+        let current = std::mem::take(&mut spent.current);
+        spent.failed += current;
+        if let Err(stop) = recorded {
+            spent.unrecorded.get_or_insert(stop);
+        }
+    }
+}
+
+impl Drop for Call<'_> {
+    /// A call that is dropped in the middle (a signal, the run's time) was paid for as well.
+    fn drop(&mut self) {
+        if !self.spent().settled {
+            // The run is being stopped already; a record that breaks now is met again when it settles.
+            let _ = self.record(None, Some("abandoned before it was answered".to_owned()));
+        }
     }
 }

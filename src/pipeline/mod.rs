@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use crate::config::Config;
+use crate::config::{Config, Prices};
 use crate::event::Clock;
 use crate::hook::HookBus;
 use crate::provider::Provider;
@@ -43,6 +43,8 @@ pub struct Pipeline {
     pub workspace: Arc<Workspace>,
     /// Models, limits.
     pub config: Config,
+    /// What models cost.
+    pub prices: Prices,
     /// The environment of the processes that tools start.
     pub child_environment: Arc<BTreeMap<OsString, OsString>>,
     /// What models are told.

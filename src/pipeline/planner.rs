@@ -34,7 +34,7 @@ pub(super) async fn plan(run: &Run<'_>) -> Result<(), Stop> {
 
 async fn ask_planner(run: &Run<'_>, input: &PlannerInput) -> Result<Plan, Stop> {
     let system = system_prompt(run)?;
-    let mut messages = vec![Message::user(question(run, input)?)];
+    let mut messages = vec![question(run, input)?];
     let tools = run.pipeline.tools.names();
     let attempts = run.pipeline.config.limits.retry_attempts.saturating_add(1);
     let mut problem = String::new();
@@ -44,6 +44,7 @@ async fn ask_planner(run: &Run<'_>, input: &PlannerInput) -> Result<Plan, Stop> 
             system: &system,
             messages: &messages,
             tool: None,
+            schema: Some(plan::answer_schema()),
         };
         let response = run.ask_model(run.purpose(Role::Planner, attempt), question).await?;
         let parsed = match json_object(&response.text) {
@@ -80,7 +81,7 @@ fn system_prompt(run: &Run<'_>) -> Result<String, Stop> {
     run.render(template, slots)
 }
 
-fn question(run: &Run<'_>, input: &PlannerInput) -> Result<String, Stop> {
+fn question(run: &Run<'_>, input: &PlannerInput) -> Result<Message, Stop> {
     let mut slots = json!({
         "goal": input.prompt.goal,
         "context": shown::map(&input.prompt.context),
@@ -88,12 +89,12 @@ fn question(run: &Run<'_>, input: &PlannerInput) -> Result<String, Stop> {
     });
     let (cycle, scratchpad) = run.read(|state| (state.cycle(), shown::scratchpad(state.scratchpad())));
     if cycle == 1 {
-        return run.render(Template::PlannerUser, slots);
+        return run.opening(Template::PlannerTask, Template::PlannerUser, &slots);
     }
     slots["last_cycle"] = json!(cycle - 1);
     slots["scratchpad"] = json!(scratchpad);
     slots["feedback"] = json!(input.feedback.as_deref().unwrap_or("(none)"));
-    run.render(Template::PlannerReviseUser, slots)
+    run.opening(Template::PlannerTask, Template::PlannerReviseUser, &slots)
 }
 
 /// Providers refuse an empty message in a conversation.

@@ -5,13 +5,15 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::Pipeline;
 use super::state::RunState;
-use crate::event::{Fanout, RunEvent};
+use crate::event::{Fanout, Purpose, RunEvent};
 use crate::hook::{CycleMeta, HookFault, Point};
-use crate::outcome::{LogEntry, LogLevel, Reason};
+use crate::outcome::{LogEntry, LogLevel, Reason, Usage};
 use crate::plan::PlanError;
-use crate::provider::ProviderError;
+use crate::provider::{Message, ProviderError};
 use crate::template::{Template, TemplateError};
 
 /// Why the run cannot or must not go on.
@@ -100,6 +102,11 @@ impl<'p> Run<'p> {
         })
     }
 
+    /// Shows how far a model call has come.
+    pub(super) fn progress(&self, purpose: &Purpose, so_far: Usage) {
+        self.lock().fanout.progress(purpose, so_far);
+    }
+
     /// Returns what `read` takes from the fold.
     pub(super) fn read<T>(&self, read: impl FnOnce(&RunState) -> T) -> T {
         read(&self.lock().state)
@@ -136,6 +143,12 @@ impl<'p> Run<'p> {
 
     pub(super) fn render(&self, template: Template, slots: impl serde::Serialize) -> Result<String, Stop> {
         Ok(self.pipeline.templates.render(template, slots)?)
+    }
+
+    /// Returns the message that opens a conversation: first what is the same in other calls of the run, then what is new.
+    pub(super) fn opening(&self, task: Template, rest: Template, slots: &Value) -> Result<Message, Stop> {
+        let rest = self.render(rest, slots)?;
+        Ok(Message::user_with_stable(&self.render(task, slots)?, &format!("\n\n{rest}")))
     }
 
     pub(super) fn monotonic(&self) -> Duration {

@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Value, json};
 
+use crate::config::Prices;
 use crate::event::{Role, RunEvent};
 use crate::outcome::{
-    CheckResult, Evaluation, LogEntry, Reason, Settlement, StepResult, StepStatus, UsageReport, Verdict,
+    CheckResult, Cost, Evaluation, LogEntry, Reason, Settlement, StepResult, StepStatus, UsageReport, Verdict,
 };
 use crate::plan::{Plan, Step, graph};
 use crate::prompt::Prompt;
@@ -48,12 +49,16 @@ enum Phase {
 }
 
 /// When the fold says stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Bounds {
     /// Cycles.
     pub max_cycles: u32,
     /// Tokens over all model calls.
     pub max_tokens: u64,
+    /// US dollars over all model calls.
+    pub max_cost: Option<f64>,
+    /// What models cost.
+    pub prices: Prices,
 }
 
 /// What is known of a run after the events so far.
@@ -312,9 +317,24 @@ impl RunState {
         self.bounds.max_tokens.saturating_sub(self.tokens_used())
     }
 
-    /// Returns the message of the seeds' `TepaTokenBudgetExceeded` when more was used than the budget allows.
-    pub fn over_budget(&self) -> Option<String> {
-        (self.tokens_used() > self.bounds.max_tokens).then(|| self.budget_message())
+    /// Returns the budget that more was used of than it allows, in the words of the seeds' `TepaTokenBudgetExceeded`.
+    pub fn over_budget(&self) -> Option<(Reason, String)> {
+        if self.tokens_used() > self.bounds.max_tokens {
+            return Some((Reason::TokenBudget, self.budget_message()));
+        }
+        let (limit, spent) = (self.bounds.max_cost?, self.cost().usd?);
+        let message = format!("Cost budget exceeded: spent ${spent:.4} of ${limit:.4}");
+        (spent > limit).then_some((Reason::CostBudget, message))
+    }
+
+    /// Returns what the run cost so far.
+    pub fn cost(&self) -> Cost {
+        self.bounds.prices.cost(&self.usage.by_model)
+    }
+
+    /// Returns whether a call to `model` could be charged: without a price there is no holding to a limit.
+    pub fn can_charge(&self, model: &str) -> bool {
+        self.bounds.max_cost.is_none() || self.bounds.prices.knows(model)
     }
 
     /// Returns the words for a budget that allows no further call.

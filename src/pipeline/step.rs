@@ -102,8 +102,14 @@ fn check_changed(run: &Run<'_>, id: &str, step: &Step) -> Result<(), Stop> {
 
 async fn reason(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
     let system = run.render(Template::ExecutorReasoningSystem, json!({}))?;
-    let messages = [Message::user(message(run, step, &[])?)];
-    let question = Question { model: model_of(run, step), system: &system, messages: &messages, tool: None };
+    let messages = [message(run, step, &[])?];
+    let question = Question {
+        model: model_of(run, step),
+        system: &system,
+        messages: &messages,
+        tool: None,
+        schema: None,
+    };
     let response = run.ask_model(purpose(run, step, None), question).await?;
     if response.text.trim().is_empty() {
         return Err(Failure::Step("LLM returned no text for a reasoning step".to_owned()));
@@ -143,12 +149,13 @@ async fn ask_for_params(
 ) -> Result<Value, Failure> {
     let name = tool.name();
     let system = run.render(Template::ExecutorSystem, json!({"tool": name}))?;
-    let messages = [Message::user(message(run, step, earlier)?)];
+    let messages = [message(run, step, earlier)?];
     let question = Question {
         model: model_of(run, step),
         system: &system,
         messages: &messages,
         tool: Some(tool.schema()),
+        schema: None,
     };
     let response = run.ask_model(purpose(run, step, Some(name)), question).await?;
     let call = response.tool_use.into_iter().find(|call| call.name == name);
@@ -263,7 +270,7 @@ fn record_observations(
     Ok(wrote)
 }
 
-fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Value)]) -> Result<String, Stop> {
+fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Value)]) -> Result<Message, Stop> {
     let earlier: Vec<Value> =
         earlier.iter().map(|(tool, output)| json!({"tool": tool, "output": shown::value(output)})).collect();
     let slots = run.read(|state| {
@@ -282,7 +289,7 @@ fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Value)]) -> Result<Stri
             "earlier": earlier,
         })
     });
-    run.render(Template::ExecutorUser, slots)
+    run.opening(Template::ExecutorTask, Template::ExecutorStep, &slots)
 }
 
 fn model_of<'a>(run: &'a Run<'_>, step: &'a Step) -> &'a str {

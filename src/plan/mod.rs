@@ -1,13 +1,13 @@
 //! Owns the plan: its steps, how a model's answer becomes one, and the order in which its steps run.
 //!
-//! A [`Plan`] that came through [`parse`] or [`validate`] names only steps and tools that exist; a circular one is found by [`graph::order`].
+//! A [`Plan`] that came through [`parse()`] or [`validate`] names only steps and tools that exist; a circular one is found by [`graph::order`].
 
 pub mod graph;
 mod parse;
 
 use serde::{Deserialize, Serialize};
 
-pub use parse::{PlanError, parse, validate};
+pub use parse::{PlanError, answer_schema, parse, validate};
 
 /// The seeds' `Plan`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,8 +3,9 @@
 //! Every fault of an answer is found, not only the first: the planner's second try is told all of them.
 
 use std::collections::HashSet;
+use std::sync::{Arc, LazyLock};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{Plan, Step};
 
@@ -27,6 +28,43 @@ pub enum PlanError {
     /// The dependencies form a circle.
     #[error("Circular dependency detected among steps: {}", .0.join(", "))]
     Circular(Vec<String>),
+}
+
+static ANSWER_SCHEMA: LazyLock<Arc<Value>> = LazyLock::new(|| {
+    let text = json!({"type": "string"});
+    let texts = json!({"type": "array", "items": text});
+    Arc::new(json!({
+        "type": "object",
+        "properties": {
+            "reasoning": text,
+            "estimatedTokens": {"type": "number"},
+            "steps": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "id": text,
+                        "description": text,
+                        "tools": texts,
+                        "expectedOutcome": text,
+                        "dependencies": texts,
+                        "model": {"type": ["string", "null"]},
+                    },
+                    "required": ["id", "description", "tools", "expectedOutcome", "dependencies", "model"],
+                    "additionalProperties": false,
+                },
+            },
+        },
+        "required": ["reasoning", "estimatedTokens", "steps"],
+        "additionalProperties": false,
+    }))
+});
+
+/// Returns the JSON Schema of what [`parse`] reads, as the APIs take it: closed, and with `null` for what may be missing.
+///
+/// It says the form only; every validation is still up to [`parse`].
+pub fn answer_schema() -> &'static Arc<Value> {
+    &ANSWER_SCHEMA
 }
 
 /// Returns the plan that `answer` holds, with every validation passed.
@@ -174,7 +212,6 @@ fn read_list(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn step(id: &str, tools: &[&str], dependencies: &[&str]) -> Value {
         json!({"id": id, "description": "d", "tools": tools, "expectedOutcome": "o", "dependencies": dependencies})
@@ -198,6 +235,18 @@ mod tests {
         let plan = plan.unwrap();
         assert_eq!(plan.steps.len(), 2);
         assert_eq!(plan.steps[1].dependencies, ["a"]);
+    }
+
+    #[test]
+    fn what_fits_the_schema_can_be_read() {
+        let schema = jsonschema::validator_for(answer_schema()).unwrap();
+        let mut answer = plan(&[step("a", &["file_read"], &[])]);
+        assert!(!schema.is_valid(&answer), "a step that says nothing of its model");
+        for model in [Value::Null, json!("m")] {
+            answer["steps"][0]["model"] = model;
+            assert!(schema.is_valid(&answer), "{answer}");
+            assert!(parse(&answer, &["file_read".into()]).is_ok(), "{answer}");
+        }
     }
 
     #[test]

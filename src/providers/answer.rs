@@ -15,6 +15,9 @@ use crate::text;
 /// The longest part of a plain-text error body that is quoted, in characters.
 const QUOTED: usize = 200;
 
+/// How long to wait more exactly than [`RETRY_AFTER`] can say it.
+const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
+
 /// A whole HTTP answer.
 #[derive(Debug)]
 pub(super) struct Answer {
@@ -93,7 +96,11 @@ impl Answer {
                 ))
             }
             408 | 409 | 500.. => {
-                ProviderError::Overloaded(format!("`{url}` answered {}{detail}", self.reason()))
+                let message = format!("`{url}` answered {}{detail}", self.reason());
+                match self.retry_after() {
+                    None => ProviderError::Overloaded(message),
+                    retry_after => ProviderError::RateLimited { message, retry_after },
+                }
             }
             _ => ProviderError::Invalid(format!("`{url}` answered {}{detail}", self.reason())),
         }
@@ -121,6 +128,10 @@ impl Answer {
 
     /// Returns how long the server asks to wait; a date counts from the server's own clock, which may differ from ours.
     fn retry_after(&self) -> Option<Duration> {
+        let milliseconds = self.header(RETRY_AFTER_MS).and_then(|value| value.trim().parse::<f64>().ok());
+        if let Some(wait) = milliseconds.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()) {
+            return Some(wait);
+        }
         let value = self.header(RETRY_AFTER)?.trim();
         if let Ok(seconds) = value.parse() {
             return Duration::try_from_secs_f64(seconds).ok();
@@ -166,6 +177,9 @@ mod tests {
         for status in [408, 409, 500, 502, 503, 529] {
             assert!(matches!(failure(status, &[], ""), ProviderError::Overloaded(_)), "{status}");
         }
+        let wait = Some(Duration::from_secs(7));
+        let asked = failure(503, &[("retry-after", "7")], "");
+        assert!(matches!(asked, ProviderError::RateLimited { retry_after, .. } if retry_after == wait));
         for status in [400, 402, 404, 407, 418, 422] {
             assert!(matches!(failure(status, &[], ""), ProviderError::Invalid(_)), "{status}");
         }
@@ -201,6 +215,9 @@ mod tests {
         for nonsense in ["-1", "NaN", "1e99", "soon", ""] {
             assert_eq!(wait(&[("retry-after", nonsense)]), None, "{nonsense}");
         }
+        let exact = [("retry-after-ms", "1500"), ("retry-after", "7")];
+        assert_eq!(wait(&exact), Some(Duration::from_millis(1500)));
+        assert_eq!(wait(&[("retry-after-ms", "soon"), ("retry-after", "7")]), Some(Duration::from_secs(7)));
         let date = ("retry-after", "Wed, 21 Oct 2026 07:28:30 GMT");
         assert_eq!(wait(&[date, ("date", "Wed, 21 Oct 2026 07:28:00 GMT")]), Some(Duration::from_secs(30)));
         assert_eq!(wait(&[date, ("date", "Wed, 21 Oct 2026 08:00:00 GMT")]), Some(Duration::ZERO));

@@ -1,6 +1,7 @@
 //! Owns the one HTTP POST: JSON out, a bounded body back, and transport faults by what to do about them.
 //!
-//! It knows no vendor, and it refuses to follow redirects: a key is for the host that it was given for.
+//! It knows no vendor. It refuses to follow redirects, because a key is for the host that it was given for, and to send one in the clear
+//! to another machine unless that is allowed.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -8,77 +9,83 @@ use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use reqwest::header::HeaderMap;
-use reqwest::{Client, Url, redirect};
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::{Client, Response, Url, redirect};
 use serde_json::Value;
 
 use super::answer::Answer;
+use super::dialect::Target;
 use crate::error::Error;
 use crate::provider::ProviderError;
 use crate::text;
 
-/// The largest answer that is read, in bytes.
+/// The largest answer that is read, in bytes: in one piece, and as the sum of a stream.
 const MAX_BODY: usize = 32 * 1024 * 1024;
 
 /// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a server may be silent; models think before the first byte.
-const READ_TIMEOUT: Duration = Duration::from_secs(300);
-
-/// A URL that takes JSON, with the client that reaches it.
+/// A base URL below which JSON is taken, with the client that reaches it.
 pub(super) struct Endpoint {
-    url: Url,
+    base: Url,
+    /// How long the server may be silent.
+    silence: Duration,
     client: OnceLock<Client>,
 }
 
 impl Endpoint {
-    /// Returns the endpoint at `path` below a base URL; a base that already ends in the first part of `path` is as good.
-    pub(super) fn below(base: &str, path: [&str; 2]) -> Result<Self, Error> {
+    /// Returns the endpoint below a base URL.
+    pub(super) fn below(base: &str, silence: Duration, allow_plain_http: bool) -> Result<Self, Error> {
+        // What was typed may hold a password.
+        let name = if base.contains('@') { String::new() } else { format!(" `{base}`") };
         let unusable = |why: &str| {
-            // What was typed may hold a password.
-            let name = if base.contains('@') { String::new() } else { format!(" `{base}`") };
             Error::usage(format!("the base URL{name} cannot be used: {why}"))
                 .hint("write it like `https://api.example.com`")
         };
-        let mut url = Url::parse(base.trim()).map_err(|error| unusable(&error.to_string()))?;
+        let url = Url::parse(base.trim()).map_err(|error| unusable(&error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(unusable("it has to begin with `https://` or `http://`"));
         }
         if url.query().is_some() || url.fragment().is_some() {
             return Err(unusable("it may not have a query or a fragment"));
         }
-        let parts: Vec<&str> = url.path().split('/').filter(|part| !part.is_empty()).collect();
-        let kept = parts.strip_suffix(&[path[0]]).unwrap_or(&parts);
-        let whole = [kept, &path].concat().join("/");
-        url.set_path(&whole);
-        Ok(Self { url, client: OnceLock::new() })
+        if url.scheme() == "http" && !allow_plain_http && !is_loopback(&url) {
+            return Err(Error::usage(format!(
+                "the base URL{name} would send the key and every prompt unencrypted to another machine"
+            ))
+            .hint(
+                "begin it with `https://`, or set `calls.allowPlainHttp` where the network can be trusted",
+            ));
+        }
+        Ok(Self { base: url, silence, client: OnceLock::new() })
     }
 
-    /// Posts `body` and reads the whole answer, whatever its status.
-    pub(super) async fn post(&self, headers: HeaderMap, body: &Value) -> Result<Answer, ProviderError> {
-        let request = self.client()?.post(self.url.clone()).headers(headers).json(body);
-        let mut response = request.send().await.map_err(|error| self.unanswered(&error))?;
-        let status = response.status();
-        let headers = std::mem::take(response.headers_mut());
-        let mut body = Vec::new();
-        loop {
-            match response.chunk().await {
-                Ok(Some(chunk)) if body.len() + chunk.len() > MAX_BODY => {
-                    let limit = text::bytes(MAX_BODY as u64);
-                    return Err(ProviderError::Invalid(format!(
-                        "the answer of `{self}` is larger than {limit}"
-                    )));
-                }
-                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-                Ok(None) => return Ok(Answer { url: self.to_string(), status, headers, body }),
-                Err(error) => {
-                    return Err(ProviderError::Overloaded(format!(
-                        "the answer of `{self}` broke off after {}: {}",
-                        text::bytes(body.len() as u64),
-                        root_cause(&error)
-                    )));
-                }
+    /// Returns the URL of a target; a base that already ends in the target's version is as good as one that does not.
+    pub(super) fn url(&self, target: &Target) -> Url {
+        let parts: Vec<&str> = self.base.path().split('/').filter(|part| !part.is_empty()).collect();
+        let version = Some(target.version).filter(|version| !version.is_empty());
+        let kept = version.and_then(|version| parts.strip_suffix(&[version])).unwrap_or(&parts);
+        let whole: Vec<&str> = kept.iter().copied().chain(version).chain([target.path.as_str()]).collect();
+        let mut url = self.base.clone();
+        url.set_path(&whole.join("/"));
+        url.set_query(target.query);
+        url
+    }
+
+    /// Posts `body` and returns the answer as soon as it begins, whatever its status.
+    pub(super) async fn post(
+        &self,
+        url: Url,
+        headers: HeaderMap,
+        body: &Value,
+    ) -> Result<Incoming, ProviderError> {
+        let shown = shown(&url);
+        let response = self.client()?.post(url).headers(headers).json(body).send().await;
+        match response {
+            Ok(response) => Ok(Incoming { url: shown, silence: self.silence, received: 0, response }),
+            Err(error) if error.is_timeout() && !error.is_connect() => Err(silent(&shown, self.silence)),
+            Err(error) => {
+                Err(ProviderError::Unreachable(format!("cannot reach `{shown}`: {}", root_cause(&error))))
             }
         }
     }
@@ -91,9 +98,9 @@ impl Endpoint {
         let mut builder = Client::builder()
             .user_agent(concat!("tepa/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT_TIMEOUT)
-            .read_timeout(READ_TIMEOUT)
+            .read_timeout(self.silence)
             .redirect(redirect::Policy::none());
-        if is_loopback(&self.url) {
+        if is_loopback(&self.base) {
             builder = builder.no_proxy();
         }
         let client = builder.build().map_err(|error| {
@@ -101,27 +108,81 @@ impl Endpoint {
         })?;
         Ok(self.client.get_or_init(|| client))
     }
-
-    fn unanswered(&self, error: &reqwest::Error) -> ProviderError {
-        if error.is_timeout() && !error.is_connect() {
-            let silence = READ_TIMEOUT.as_secs();
-            return ProviderError::Overloaded(format!("`{self}` sent nothing for {silence} s"));
-        }
-        ProviderError::Unreachable(format!("cannot reach `{self}`: {}", root_cause(error)))
-    }
 }
 
 /// Shows the URL without what may be secret in it.
-impl fmt::Display for Endpoint {
+impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&shown(&self.url))
+        write!(f, "Endpoint({})", shown(&self.base))
     }
 }
 
-impl fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Endpoint({self})")
+/// An answer on its way.
+pub(super) struct Incoming {
+    url: String,
+    silence: Duration,
+    received: usize,
+    response: Response,
+}
+
+impl Incoming {
+    /// Returns whether it is the stream of events that a success was asked to be.
+    pub(super) fn is_event_stream(&self) -> bool {
+        let kind = self.response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let kind = kind.unwrap_or_default().to_ascii_lowercase();
+        self.response.status().is_success() && kind.trim_start().starts_with("text/event-stream")
     }
+
+    /// Returns the next bytes, or `None` at the end.
+    pub(super) async fn chunk(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, ProviderError> {
+        let chunk = match self.response.chunk().await {
+            Ok(chunk) => chunk,
+            Err(error) if error.is_timeout() => return Err(silent(&self.url, self.silence)),
+            Err(error) => return Err(self.broke_off(&format!(": {}", root_cause(&error)))),
+        };
+        if let Some(chunk) = &chunk {
+            self.received += chunk.len();
+        }
+        if self.received > MAX_BODY {
+            let limit = text::bytes(MAX_BODY as u64);
+            return Err(ProviderError::Invalid(format!(
+                "the answer of `{}` is larger than {limit}",
+                self.url
+            )));
+        }
+        Ok(chunk)
+    }
+
+    /// Returns the error of an answer that ends before it is whole.
+    pub(super) fn broke_off(&self, why: &str) -> ProviderError {
+        let received = text::bytes(self.received as u64);
+        ProviderError::Overloaded(format!("the answer of `{}` broke off after {received}{why}", self.url))
+    }
+
+    /// Returns where it comes from, without what may be secret.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Reads it to its end.
+    pub(super) async fn read(mut self) -> Result<Answer, ProviderError> {
+        let mut body = Vec::new();
+        while let Some(chunk) = self.chunk().await? {
+            body.extend_from_slice(chunk.as_ref());
+        }
+        Ok(self.with_body(body))
+    }
+
+    /// Returns the whole answer, of which `body` was made.
+    pub(super) fn with_body(mut self, body: Vec<u8>) -> Answer {
+        let headers = std::mem::take(self.response.headers_mut());
+        Answer { url: self.url, status: self.response.status(), headers, body }
+    }
+}
+
+fn silent(url: &str, silence: Duration) -> ProviderError {
+    let silence = text::duration(u64::try_from(silence.as_millis()).unwrap_or(u64::MAX));
+    ProviderError::Overloaded(format!("`{url}` sent nothing for {silence}"))
 }
 
 /// Returns a URL without user, password, query and fragment.
@@ -150,8 +211,13 @@ fn root_cause(error: &reqwest::Error) -> String {
 mod tests {
     use super::*;
 
+    fn at(base: &str) -> Result<Endpoint, Error> {
+        Endpoint::below(base, Duration::from_secs(1), false)
+    }
+
     fn url(base: &str) -> String {
-        Endpoint::below(base, ["v1", "messages"]).unwrap().to_string()
+        let target = Target { version: "v1", path: "messages".to_owned(), query: None };
+        shown(&at(base).unwrap().url(&target))
     }
 
     #[test]
@@ -159,28 +225,47 @@ mod tests {
         assert_eq!(url("https://api.anthropic.com"), "https://api.anthropic.com/v1/messages");
         assert_eq!(url("https://api.anthropic.com/"), "https://api.anthropic.com/v1/messages");
         assert_eq!(url("https://api.anthropic.com/v1/"), "https://api.anthropic.com/v1/messages");
-        assert_eq!(url(" http://gate:8080/claude "), "http://gate:8080/claude/v1/messages");
+        assert_eq!(url(" https://gate:8080/claude "), "https://gate:8080/claude/v1/messages");
         assert_eq!(url("http://[::1]:1/v1"), "http://[::1]:1/v1/messages");
+    }
+
+    #[test]
+    fn a_target_may_have_no_version_and_a_query() {
+        let endpoint = at("https://host/api/v4").unwrap();
+        let target = Target { version: "", path: "chat?/a:b".to_owned(), query: Some("alt=sse") };
+        assert_eq!(endpoint.url(&target).as_str(), "https://host/api/v4/chat%3F/a:b?alt=sse");
     }
 
     #[test]
     fn an_unusable_base_is_a_usage_error_without_its_password() {
         for base in ["", "api.anthropic.com", "ftp://host", "https://", "https://host?x=1", "mailto:me@host"]
         {
-            let error = Endpoint::below(base, ["v1", "messages"]).unwrap_err();
+            let error = at(base).unwrap_err();
             assert!(matches!(&error, Error::Usage(message) if message.hint.is_some()), "{base}: {error:?}");
         }
-        let error = Endpoint::below("ftp://me:hunter2@host", ["v1", "messages"]).unwrap_err();
-        assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
+        for base in ["ftp://me:hunter2@host", "http://me:hunter2@host"] {
+            let error = at(base).unwrap_err();
+            assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn plain_http_stays_on_this_machine_unless_it_is_allowed() {
+        at("http://localhost:1").unwrap();
+        Endpoint::below("http://host", Duration::from_secs(1), true).unwrap();
+        let error = at("http://host").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the base URL `http://host` would send the key and every prompt unencrypted to another machine"
+        );
+        assert!(matches!(error, Error::Usage(message) if message.hint.is_some()));
     }
 
     #[test]
     fn credentials_in_the_url_are_not_shown() {
-        let endpoint = Endpoint::below("https://me:hunter2@host", ["v1", "messages"]).unwrap();
-        assert_eq!(format!("{endpoint} {endpoint:?}"), {
-            let url = "https://host/v1/messages";
-            format!("{url} Endpoint({url})")
-        });
+        let endpoint = at("https://me:hunter2@host").unwrap();
+        assert_eq!(format!("{endpoint:?}"), "Endpoint(https://host/)");
+        assert_eq!(url("https://me:hunter2@host"), "https://host/v1/messages");
     }
 
     #[test]

@@ -1,11 +1,28 @@
-//! Owns the providers that tepa ships: the vendors' APIs, scripted replies, and the recording of either.
+//! Owns the adapters that answer requests: model providers, recorded replies, and the recorder around either.
 //!
 //! They share the HTTP POST and the format of scripted replies, and refuse to know each other beyond that.
 
 pub mod anthropic;
+pub mod gemini;
+pub mod log;
+pub mod openai;
+pub mod openai_compatible;
 pub mod recording;
 pub mod replay;
+pub mod retry;
+pub mod suggesting;
+pub mod vendor;
 
 mod answer;
+mod arguments;
+mod bearer;
+mod complaint;
+mod dialect;
+mod estimate;
 mod http;
+#[cfg(test)]
+mod pairs;
 mod script;
+mod sse;
+mod strict_schema;
+mod too_long;

@@ -16,7 +16,7 @@ use super::script::{self, Form, WrittenError, WrittenReply};
 use crate::error::Error;
 use crate::event::{Envelope, EventSink, Purpose, RunEvent};
 use crate::persist;
-use crate::provider::{FinishReason, Provider, ProviderError, Request, Response};
+use crate::provider::{FinishReason, Provider, ProviderError, Request, Response, Watch};
 use crate::secret::Secrets;
 
 /// Passes calls on and keeps what comes back.
@@ -81,10 +81,14 @@ impl Provider for Recording {
         self.inner.name()
     }
 
-    fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Response, ProviderError>> {
+    fn complete<'a>(
+        &'a self,
+        request: &'a Request,
+        watch: &'a dyn Watch,
+    ) -> BoxFuture<'a, Result<Response, ProviderError>> {
         let place = self.begun.fetch_add(1, Ordering::Relaxed);
         async move {
-            let result = self.inner.complete(request).await;
+            let result = self.inner.complete(request, watch).await;
             if let Some(reply) = written(&request.purpose, &result) {
                 lock(&self.ended).push((place, reply));
             }
@@ -174,7 +178,7 @@ mod tests {
             "listed"
         }
 
-        fn complete<'a>(&'a self, _: &'a Request) -> BoxFuture<'a, Answer> {
+        fn complete<'a>(&'a self, _: &'a Request, _: &'a dyn Watch) -> BoxFuture<'a, Answer> {
             async { self.0.lock().unwrap().pop_front().unwrap() }.boxed()
         }
 
@@ -200,6 +204,7 @@ mod tests {
             system: "s".to_owned(),
             messages: vec![Message::user("u")],
             tool: None,
+            schema: None,
             max_tokens: 1,
         }
     }
@@ -254,7 +259,7 @@ mod tests {
             let recording = Recording::create(inner, &path, name, Secrets::default()).unwrap();
             assert_eq!(recording.name(), "listed");
             for (request, answer) in &calls {
-                assert_eq!(run(recording.complete(request)), *answer);
+                assert_eq!(run(recording.complete(request, &())), *answer);
             }
             assert!(!path.exists());
             recording.save().unwrap();
@@ -263,7 +268,7 @@ mod tests {
 
             let replay = Replay::load(&path, name).unwrap();
             for (request, answer) in &calls {
-                assert_eq!(run(replay.complete(request)), *answer, "{name}");
+                assert_eq!(run(replay.complete(request, &())), *answer, "{name}");
             }
             assert_eq!(replay.finish(), Ok(()));
         }
@@ -279,10 +284,10 @@ mod tests {
                 let inner = listed([Ok(says(&text, FinishReason::EndTurn)), Ok(call.clone())]);
                 let recording = Recording::create(inner, &path, name, Secrets::default()).unwrap();
                 let (planner, step) = (ask(Role::Planner, 1, None, None), ask(Role::Executor, 1, Some("s"), Some("t")));
-                let said = (run(recording.complete(&planner)), run(recording.complete(&step)));
+                let said = (run(recording.complete(&planner, &())), run(recording.complete(&step, &())));
                 recording.save().unwrap();
                 let replay = Replay::load(&path, name).unwrap();
-                let again = (run(replay.complete(&planner)), run(replay.complete(&step)));
+                let again = (run(replay.complete(&planner, &())), run(replay.complete(&step, &())));
                 prop_assert_eq!(again.0, said.0);
                 prop_assert_eq!(&again.1.unwrap().tool_use[0].input, &said.1.unwrap().tool_use[0].input);
             }
@@ -296,15 +301,18 @@ mod tests {
         let inner = listed(["second", "first"].map(|text| Ok(says(text, FinishReason::EndTurn))));
         let recording = Recording::create(inner, &path, "run.jsonl", Secrets::default()).unwrap();
         let request = ask(Role::Evaluator, 1, None, None);
-        let (first, abandoned, second) =
-            (recording.complete(&request), recording.complete(&request), recording.complete(&request));
+        let (first, abandoned, second) = (
+            recording.complete(&request, &()),
+            recording.complete(&request, &()),
+            recording.complete(&request, &()),
+        );
         drop(abandoned);
         run(second).unwrap();
         run(first).unwrap();
         recording.save().unwrap();
         let replay = Replay::load(&path, "run.jsonl").unwrap();
-        assert_eq!(run(replay.complete(&request)).unwrap().text, "first");
-        assert_eq!(run(replay.complete(&request)).unwrap().text, "second");
+        assert_eq!(run(replay.complete(&request, &())).unwrap().text, "first");
+        assert_eq!(run(replay.complete(&request, &())).unwrap().text, "second");
     }
 
     #[test]
@@ -317,8 +325,8 @@ mod tests {
         ]);
         let secrets = ["sk-secret-1", "sk-secret-12"].map(secrecy::SecretString::from);
         let recording = Recording::create(inner, &path, "run.yaml", Secrets::new(secrets)).unwrap();
-        run(recording.complete(&ask(Role::Planner, 1, None, None))).unwrap();
-        run(recording.complete(&ask(Role::Executor, 1, Some("s"), Some("t")))).unwrap();
+        run(recording.complete(&ask(Role::Planner, 1, None, None), &())).unwrap();
+        run(recording.complete(&ask(Role::Executor, 1, Some("s"), Some("t")), &())).unwrap();
         recording.save().unwrap();
         let written = std::fs::read_to_string(&path).unwrap();
         assert!(written.contains("key ***, longer ***") && !written.contains("sk-"), "{written}");

@@ -15,7 +15,7 @@ use super::script::{self, Address, Expectation, Form, Reply, Words};
 use crate::error::{Error, Message};
 use crate::event::{Purpose, ToolUse};
 use crate::outcome::Usage;
-use crate::provider::{Provider, ProviderError, Request, Response};
+use crate::provider::{Provider, ProviderError, Request, Response, Watch};
 use crate::text;
 
 /// The largest file that is read, in bytes.
@@ -126,7 +126,11 @@ impl Provider for Replay {
         "replay"
     }
 
-    fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Response, ProviderError>> {
+    fn complete<'a>(
+        &'a self,
+        request: &'a Request,
+        _: &'a dyn Watch,
+    ) -> BoxFuture<'a, Result<Response, ProviderError>> {
         async move {
             let reply = self.take(&request.purpose)?;
             let sent = transcript(request);
@@ -224,6 +228,7 @@ mod tests {
             system: "You are terse.".to_owned(),
             messages: vec![Message::user("Do"), Message::assistant("what?"), Message::user("it.")],
             tool: None,
+            schema: None,
             max_tokens: 1,
         }
     }
@@ -237,11 +242,11 @@ mod tests {
     }
 
     async fn text(replay: &Replay, request: &Request) -> String {
-        replay.complete(request).await.unwrap().text
+        replay.complete(request, &()).await.unwrap().text
     }
 
     async fn unscripted(replay: &Replay, request: &Request) -> String {
-        match replay.complete(request).await.unwrap_err() {
+        match replay.complete(request, &()).await.unwrap_err() {
             ProviderError::Unscripted(text) => text,
             other => panic!("{other:?}"),
         }
@@ -258,7 +263,7 @@ mod tests {
         );
         assert_eq!(text(&replay, &request(Role::Evaluator, 7, None, None)).await, r#"{"verdict":"pass"}"#);
         assert_eq!(text(&replay, &step("b", None)).await, "other");
-        let call = replay.complete(&step("a", Some("shell"))).await.unwrap();
+        let call = replay.complete(&step("a", Some("shell")), &()).await.unwrap();
         assert_eq!(call.finish_reason, FinishReason::ToolUse);
         assert_eq!(
             call.tool_use,
@@ -299,7 +304,7 @@ mod tests {
             unscripted(&replay, &step("fetsh", None)).await.ends_with("; there are replies for step `fetch`")
         );
         assert!(unscripted(&replay, &planner(1)).await.ends_with("has no reply for planner in cycle 1"));
-        replay.complete(&step("fetch", Some("http"))).await.unwrap();
+        replay.complete(&step("fetch", Some("http")), &()).await.unwrap();
         assert!(
             unscripted(&replay, &step("fetch", Some("http")))
                 .await
@@ -337,7 +342,7 @@ mod tests {
         ];
         for (kind, error) in kinds {
             let replay = load(&format!("  - {{stage: planner, error: {{kind: {kind}, message: m}}}}"));
-            assert_eq!(replay.complete(&planner(1)).await, Err(error));
+            assert_eq!(replay.complete(&planner(1), &()).await, Err(error));
         }
     }
 
@@ -349,12 +354,12 @@ mod tests {
   - {stage: step, step: a, tool: t, toolUse: {a: 1}}",
         );
         let usage = |response: Result<Response, ProviderError>| response.unwrap().usage;
-        let written = usage(replay.complete(&planner(1)).await);
+        let written = usage(replay.complete(&planner(1), &()).await);
         assert_eq!(written, Usage { input: 10, output: 5, cached: 4, cache_write: 3 });
         // 14 + 2 + 5 + 3 characters and three line breaks are sent.
-        let estimated = usage(replay.complete(&planner(1)).await);
+        let estimated = usage(replay.complete(&planner(1), &()).await);
         assert_eq!(estimated, Usage { input: 7, output: 2, ..Usage::default() });
-        assert_eq!(usage(replay.complete(&step("a", Some("t"))).await).output, 2);
+        assert_eq!(usage(replay.complete(&step("a", Some("t")), &()).await).output, 2);
     }
 
     #[tokio::test(start_paused = true)]
@@ -362,7 +367,7 @@ mod tests {
         let replay =
             load("  - {stage: step, step: a, text: a, delayMs: 500}\n  - {stage: step, step: b, text: b}");
         let (slow, quick) = (step("a", None), step("b", None));
-        let mut slow = replay.complete(&slow);
+        let mut slow = replay.complete(&slow, &());
         assert!((&mut slow).now_or_never().is_none());
         assert_eq!(text(&replay, &quick).await, "b");
         let before = tokio::time::Instant::now();

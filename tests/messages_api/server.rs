@@ -69,7 +69,7 @@ pub(crate) fn refusal(status: u16, kind: &str, message: &str) -> Answer {
 
 /// What a call is for: stage, cycle, step and tool of a scripted reply.
 #[derive(Debug, PartialEq)]
-struct Purpose<'a>(&'a str, u64, Option<&'a str>, Option<&'a str>);
+struct Purpose(&'static str, u64, Option<String>, Option<String>);
 
 /// Scripted replies, served as a model would give them.
 pub(crate) struct Script(Vec<Value>);
@@ -126,16 +126,17 @@ impl Script {
         let wanted = self.purpose(request);
         let found = self.0.iter().find(|reply| {
             let cycle = reply["cycle"].as_u64().unwrap();
-            let stage = reply["stage"].as_str().unwrap();
-            Purpose(stage, cycle, reply["step"].as_str(), reply["tool"].as_str()) == wanted
+            let text = |key: &str| reply[key].as_str().map(str::to_owned);
+            let (asked, step, tool) = (wanted.0, &wanted.2, &wanted.3);
+            reply["stage"] == asked && cycle == wanted.1 && text("step") == *step && text("tool") == *tool
         });
         found.unwrap_or_else(|| panic!("nothing is scripted for {wanted:?}"))
     }
 
     /// Works out from a request alone what it is for.
-    fn purpose<'a>(&self, request: &'a Value) -> Purpose<'a> {
-        let system = request["system"].as_str().unwrap();
-        let user = request["messages"][0]["content"].as_str().unwrap();
+    fn purpose(&self, request: &Value) -> Purpose {
+        let system = words(&request["system"]);
+        let user = &words(&request["messages"][0]["content"]);
         if system.starts_with("You are the planner") {
             return Purpose(
                 "planner",
@@ -147,10 +148,11 @@ impl Script {
         if system.starts_with("You are the evaluator") {
             return Purpose("evaluator", number(user, "# Steps of cycle ").unwrap(), None, None);
         }
-        let mut lines = user.lines();
+        let mut lines = user.lines().skip_while(|line| !line.starts_with("# Step "));
         let step = lines.next().unwrap().strip_prefix("# Step ").unwrap();
         let cycle = self.cycle_that_planned(step, lines.next().unwrap());
-        Purpose("step", cycle, Some(step), request["tool_choice"]["name"].as_str())
+        let tool = request["tool_choice"]["name"].as_str().map(str::to_owned);
+        Purpose("step", cycle, Some(step.to_owned()), tool)
     }
 
     /// Steps of different cycles share their ids; what they are told to do differs.
@@ -161,6 +163,12 @@ impl Script {
         };
         self.0.iter().find(planned).unwrap()["cycle"].as_u64().unwrap()
     }
+}
+
+/// Returns a text that may be cut into blocks.
+pub(crate) fn words(content: &Value) -> String {
+    let block = |block: &Value| block["text"].as_str().unwrap().to_owned();
+    content.as_str().map_or_else(|| content.as_array().unwrap().iter().map(block).collect(), str::to_owned)
 }
 
 fn said(reply: &Value) -> String {

@@ -20,12 +20,12 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tempfile::TempDir;
-use tepa::config::{Config, Layers, Origin};
+use tepa::config::{Catalog, Config, Layers, Origin};
 use tepa::event::{Clock, Envelope, EventSink, Fanout, RunEvent};
 use tepa::hook::HookBus;
 use tepa::pipeline::{Cancel, Finished, Pipeline};
 use tepa::prompt::Prompt;
-use tepa::provider::{Provider, ProviderError, Request, Response};
+use tepa::provider::{Provider, ProviderError, Request, Response, Watch};
 use tepa::providers::replay::Replay;
 use tepa::secret::Secrets;
 use tepa::source::{Document, SourceFile, UnknownKeys};
@@ -154,9 +154,13 @@ impl<P: Provider> Provider for Capture<P> {
         self.inner.name()
     }
 
-    fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Response, ProviderError>> {
+    fn complete<'a>(
+        &'a self,
+        request: &'a Request,
+        watch: &'a dyn Watch,
+    ) -> BoxFuture<'a, Result<Response, ProviderError>> {
         self.requests.lock().unwrap().push(request.clone());
-        self.inner.complete(request)
+        self.inner.complete(request, watch)
     }
 
     fn finish(&self) -> Result<(), ProviderError> {
@@ -223,6 +227,7 @@ impl Bench {
             hooks: HookBus::default(),
             workspace: Arc::new(Workspace::open(folder.path()).unwrap()),
             config: resolve(config),
+            prices: Catalog::load().unwrap().prices(&resolve(config).pricing),
             child_environment: Arc::new(children()),
             templates: Templates::load().unwrap(),
             clock: Arc::new(StoppedClock),

@@ -3,17 +3,14 @@
 //! It refuses an answer that is not whole: acting on half a tool call would do something that nobody asked for.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::KEY_VARIABLE;
+use super::{KEY_VARIABLE, schema};
 use crate::outcome::Usage;
-use crate::provider::{FinishReason, ProviderError, Request, Response, ToolUse};
+use crate::provider::{FinishReason, Message as Said, ProviderError, Request, Response, ToolUse};
 use crate::providers::answer::Answer;
-use crate::text;
-
-/// What a 400 says when the request is too long for the model.
-const TOO_LONG: [&str; 5] =
-    ["prompt is too long", "input is too long", "context limit", "context window", "context length"];
+use crate::providers::dialect::Form;
+use crate::providers::{arguments, too_long};
 
 /// A message as the API sends it.
 #[derive(Deserialize)]
@@ -63,23 +60,46 @@ struct Failure {
     error: Complaint,
 }
 
+/// What is wrong.
 #[derive(Deserialize)]
-struct Complaint {
+pub(super) struct Complaint {
     #[serde(rename = "type")]
     kind: String,
     message: String,
 }
 
+impl Complaint {
+    /// Returns the error that an event inside a stream reports.
+    pub(super) fn into_error(self) -> ProviderError {
+        let Self { kind, message } = self;
+        let said = format!("the stream ended with `{kind}`: {message}");
+        match kind.as_str() {
+            "overloaded_error" | "api_error" | "timeout_error" => ProviderError::Overloaded(said),
+            "rate_limit_error" => ProviderError::RateLimited { message: said, retry_after: None },
+            "authentication_error" | "permission_error" => ProviderError::Unauthorized(format!(
+                "the key in `{KEY_VARIABLE}` was refused in the middle of a stream (`{kind}`: {message})"
+            )),
+            "request_too_large" => ProviderError::ContextTooLong(said),
+            "invalid_request_error" if too_long::is_meant(&message) => too_long::error("the model", &message),
+            _ => ProviderError::Invalid(said),
+        }
+    }
+}
+
 /// Returns the body that asks for `request`.
-pub(super) fn encode(request: &Request) -> Value {
+pub(super) fn encode(request: &Request, form: Form) -> Value {
+    let messages: Vec<Value> = request.messages.iter().map(message).collect();
     let mut body = json!({
         "model": request.model,
         "max_tokens": request.max_tokens,
-        "messages": request.messages,
+        "messages": messages,
     });
     // The API refuses empty text.
     if !request.system.is_empty() {
-        body["system"] = json!(request.system);
+        body["system"] = json!([cached(&request.system)]);
+    }
+    if form.stream {
+        body["stream"] = json!(true);
     }
     if let Some(tool) = &request.tool {
         body["tools"] = json!([{
@@ -89,7 +109,43 @@ pub(super) fn encode(request: &Request) -> Value {
         }]);
         body["tool_choice"] = json!({"type": "tool", "name": tool.name, "disable_parallel_tool_use": true});
     }
+    if let Some(schema) = request.schema.as_deref().filter(|_| form.structured) {
+        body["output_config"] =
+            json!({"format": {"type": "json_schema", "schema": schema::accepted(schema)}});
+    }
     body
+}
+
+/// Returns a message whose stable part, where it has one, is a block that the API keeps.
+fn message(message: &Said) -> Value {
+    let content = match message.content.split_at_checked(message.stable) {
+        None | Some(("", _)) => json!(message.content),
+        Some((_, rest)) if rest.trim().is_empty() => json!([cached(&message.content)]),
+        Some((stable, rest)) => json!([cached(stable), {"type": "text", "text": rest}]),
+    };
+    json!({"role": message.role, "content": content})
+}
+
+fn cached(text: &str) -> Value {
+    json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}})
+}
+
+/// Returns the tokens that a body speaks of, whether or not the rest of it makes sense.
+pub(super) fn spent(answer: &Answer) -> Usage {
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    body["usage"].as_object().map_or_else(Usage::default, usage)
+}
+
+/// Returns the tokens that `counts` speaks of so far.
+pub(super) fn usage(counts: &Map<String, Value>) -> Usage {
+    let count = |name: &str| counts.get(name).and_then(Value::as_u64);
+    let tokens = Tokens {
+        input: count("input_tokens").unwrap_or_default(),
+        output: count("output_tokens").unwrap_or_default(),
+        cached: count("cache_read_input_tokens"),
+        cache_write: count("cache_creation_input_tokens"),
+    };
+    tokens.into()
 }
 
 /// Returns what an answer to `request` says.
@@ -113,8 +169,7 @@ pub(super) fn decode(request: &Request, answer: &Answer) -> Result<Response, Pro
         Some("stop_sequence") => FinishReason::StopSequence,
         Some("tool_use") => FinishReason::ToolUse,
         Some("max_tokens") if request.tool.is_some() || !tool_use.is_empty() => {
-            let cut = text::plural("token", usize::try_from(usage.output).unwrap_or(usize::MAX));
-            return Err(ProviderError::Invalid(format!("the tool call of `{model}` was cut off at {cut}")));
+            return Err(arguments::cut_off(model, usage.output));
         }
         Some("max_tokens") => FinishReason::MaxTokens,
         Some("refusal") => {
@@ -154,20 +209,17 @@ impl From<Tokens> for Usage {
 
 fn failure(request: &Request, answer: &Answer) -> ProviderError {
     let said = serde_json::from_slice::<Failure>(&answer.body).ok().map(|failure| failure.error);
+    let model = &request.model;
     if let Some(Complaint { kind, message }) = &said {
         let status = answer.status.as_u16();
-        let words = message.to_lowercase();
-        if status == 404 && kind == "not_found_error" {
-            return ProviderError::Invalid(format!(
-                "`{}` knows no model `{}` ({message})",
-                answer.url, request.model
+        if status == 404 && kind == "not_found_error" && message.contains("model") {
+            return ProviderError::UnknownModel(format!(
+                "`{}` knows no model `{model}` ({message})",
+                answer.url
             ));
         }
-        if status == 400 && TOO_LONG.iter().any(|sign| words.contains(sign)) {
-            return ProviderError::ContextTooLong(format!(
-                "the request is too long for `{}`: {message}",
-                request.model
-            ));
+        if status == 400 && too_long::is_meant(message) {
+            return too_long::error(&format!("`{model}`"), message);
         }
     }
     answer.failure(said.as_ref().map(|said| said.message.as_str()), KEY_VARIABLE)
@@ -180,7 +232,6 @@ mod tests {
 
     use super::*;
     use crate::event::{Purpose, Role};
-    use crate::provider::Message as Said;
     use crate::tool::{ParameterType, ToolSchema};
 
     fn request(tool: Option<ToolSchema>) -> Request {
@@ -190,6 +241,7 @@ mod tests {
             system: String::new(),
             messages: vec![Said::user("Plan."), Said::assistant("{"), Said::user("Again.")],
             tool,
+            schema: None,
             max_tokens: 100,
         }
     }
@@ -219,13 +271,40 @@ mod tests {
     #[test]
     fn without_system_and_tool_nothing_empty_is_sent() {
         assert_eq!(
-            encode(&request(None)),
+            encode(&request(None), Form { stream: false, structured: true }),
             json!({"model": "claude-x", "max_tokens": 100, "messages": [
                 {"role": "user", "content": "Plan."},
                 {"role": "assistant", "content": "{"},
                 {"role": "user", "content": "Again."},
             ]})
         );
+    }
+
+    #[test]
+    fn what_stays_the_same_is_marked_for_the_cache() {
+        let mark = |text: &str| json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}});
+        let content = |said: &Said| message(said)["content"].clone();
+        assert_eq!(
+            content(&Said::user_with_stable("Goal.\n", "Now.")),
+            json!([mark("Goal.\n"), {"type": "text", "text": "Now."}])
+        );
+        assert_eq!(content(&Said::user_with_stable("Goal.", "\n")), json!([mark("Goal.\n")]));
+        assert_eq!(content(&Said::user_with_stable("", "Now.")), json!("Now."));
+        let mut request = request(None);
+        request.system = "You plan.".to_owned();
+        let body = encode(&request, Form { stream: true, structured: false });
+        assert_eq!((&body["system"], &body["stream"]), (&json!([mark("You plan.")]), &json!(true)));
+    }
+
+    #[test]
+    fn a_schema_is_sent_where_it_is_asked_for() {
+        let mut request = request(None);
+        request.schema = Some(json!({"type": "object", "properties": {}}).into());
+        let format =
+            |structured| encode(&request, Form { stream: false, structured })["output_config"].clone();
+        assert_eq!(format(false), Value::Null);
+        let schema = json!({"type": "object", "properties": {}, "additionalProperties": false});
+        assert_eq!(format(true), json!({"format": {"type": "json_schema", "schema": schema}}));
     }
 
     #[test]
@@ -253,7 +332,9 @@ mod tests {
         assert_eq!(response.finish_reason, FinishReason::MaxTokens);
         assert_eq!(
             read(Some(tool()), 200, &stopped("max_tokens")),
-            Err(ProviderError::Invalid("the tool call of `claude-x` was cut off at 7 tokens".to_owned()))
+            Err(ProviderError::Overloaded(
+                "the tool call of `claude-x` was cut off after 7 tokens".to_owned()
+            ))
         );
     }
 
@@ -288,13 +369,16 @@ mod tests {
             read(None, status, &body).unwrap_err()
         };
         let missing = error(404, "not_found_error", "model: claude-x");
-        assert!(matches!(&missing, ProviderError::Invalid(text) if text.contains("no model `claude-x`")));
-        for message in [
-            "prompt is too long: 215000 tokens > 200000 maximum",
-            "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000",
-        ] {
-            assert!(matches!(error(400, "invalid_request_error", message), ProviderError::ContextTooLong(_)));
-        }
+        assert!(
+            matches!(&missing, ProviderError::UnknownModel(text) if text.contains("no model `claude-x`"))
+        );
+        assert!(matches!(error(404, "not_found_error", "Not found"), ProviderError::Invalid(_)));
+        assert_eq!(
+            error(400, "invalid_request_error", "prompt is too long: 215000 tokens > 200000 maximum"),
+            ProviderError::ContextTooLong(
+                "the request needs 215000 tokens, and `claude-x` takes 200000".to_owned()
+            )
+        );
         let other = error(400, "invalid_request_error", "messages: at least one message is required");
         assert!(matches!(&other, ProviderError::Invalid(text) if text.ends_with("message is required")));
         let busy = error(529, "overloaded_error", "Overloaded");

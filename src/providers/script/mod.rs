@@ -121,6 +121,7 @@ enum ErrorKind {
     Unauthorized,
     ContextTooLong,
     Refused,
+    UnknownModel,
     Invalid,
 }
 
@@ -134,6 +135,7 @@ impl WrittenError {
             ProviderError::Unauthorized(_) => ErrorKind::Unauthorized,
             ProviderError::ContextTooLong(_) => ErrorKind::ContextTooLong,
             ProviderError::Refused(_) => ErrorKind::Refused,
+            ProviderError::UnknownModel(_) => ErrorKind::UnknownModel,
             ProviderError::Invalid(_) => ErrorKind::Invalid,
             ProviderError::Unscripted(_) => return None,
         };
@@ -150,6 +152,7 @@ impl From<WrittenError> for ProviderError {
             ErrorKind::Unauthorized => Self::Unauthorized(message),
             ErrorKind::ContextTooLong => Self::ContextTooLong(message),
             ErrorKind::Refused => Self::Refused(message),
+            ErrorKind::UnknownModel => Self::UnknownModel(message),
             ErrorKind::Invalid => Self::Invalid(message),
         }
     }

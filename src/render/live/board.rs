@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
-use super::row::{Columns, Ending, Progress};
+use super::row::{Columns, Ending, Note, Progress};
 use crate::event::{Purpose, Role};
 use crate::outcome::StepResult;
 use crate::plan::Step;
 use crate::render::ink::{Text, Tone};
 use crate::render::layout::cut;
+use crate::render::message::tokens;
 use crate::text;
 
 /// The pictures of a spinner; the last one stands still.
@@ -95,8 +96,8 @@ impl Board {
         row.draw(&self.columns);
     }
 
-    /// Shows beside who asks a model what holds the answer up, or that nothing does.
-    pub(super) fn note(&mut self, purpose: &Purpose, note: Option<String>) {
+    /// Shows beside who asks a model what is to be said of the call, or nothing any more.
+    pub(super) fn note(&mut self, purpose: &Purpose, note: Option<Note>) {
         if purpose.role == Role::Executor {
             let row = self.rows.iter_mut().find(|row| Some(&row.step.id) == purpose.step.as_ref());
             if let Some(row) = row
@@ -106,9 +107,14 @@ impl Board {
                 row.draw(&self.columns);
             }
         } else if let Some((bar, doing)) = &self.thinker {
-            let note = note.map(|note| format!(", {note}")).unwrap_or_default();
-            let line = Text::of(Tone::Plain, *doing).add(Tone::Caution, note).paint(self.color);
-            bar.set_message(cut(&line, self.width.saturating_sub(16)));
+            let line = Text::of(Tone::Plain, *doing);
+            let line = match note {
+                Some(Note::Held(why)) => line.add(Tone::Caution, format!(", {why}")),
+                Some(Note::Tokens(so_far)) => line.add(Tone::Faint, format!("  {}", tokens(so_far))),
+                None => line,
+            };
+            bar.set_message(cut(&line.paint(self.color), self.width.saturating_sub(16)));
+            bar.tick();
         }
     }
 
@@ -183,7 +189,7 @@ impl Row {
     fn draw(&self, columns: &Columns) {
         let line = match &self.progress {
             Progress::Waiting => format!("  · {}", columns.open(&self.step, None)),
-            Progress::Running(note) => columns.open(&self.step, note.as_deref()),
+            Progress::Running(note) => columns.open(&self.step, note.as_ref()),
             Progress::Ended(ending) => columns.closed(&self.step, ending).swap_remove(0),
         };
         self.bar.set_message(line);

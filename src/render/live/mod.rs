@@ -14,13 +14,15 @@ use indicatif::{MultiProgress, ProgressDrawTarget, TermLike};
 
 use self::board::Board;
 use self::page::Page;
+use self::row::Note;
 use self::screen::Screen;
 use super::Style;
 use super::ink::Tone;
 use super::layout::usable;
 use super::message::{Detail, Message};
 use super::words::Words;
-use crate::event::{Envelope, EventSink, RunEvent};
+use crate::event::{Envelope, EventSink, Purpose, RunEvent};
+use crate::outcome::Usage;
 use crate::text;
 
 /// Draws per second at most.
@@ -95,7 +97,7 @@ impl Live {
             RunEvent::EvaluationCompleted { .. } | RunEvent::RunStopped { .. } => lines = self.board.close(),
             RunEvent::LlmRetry { purpose, delay_ms, error, .. } => {
                 let note = format!("again in {}: {error}", text::duration(*delay_ms));
-                self.board.note(purpose, Some(note));
+                self.board.note(purpose, Some(Note::Held(note)));
             }
             RunEvent::LlmCompleted { purpose, .. } => self.board.note(purpose, None),
             RunEvent::RunCompleted { .. } => {
@@ -124,6 +126,12 @@ impl EventSink for Live {
         self.bars.suspend(|| lines.iter().try_for_each(|line| self.screen.write_line(line.trim_end())))?;
         self.screen.fault()
     }
+
+    fn progress(&mut self, purpose: &Purpose, so_far: Usage) {
+        if !self.words.minimal() {
+            self.board.note(purpose, Some(Note::Tokens(so_far.total())));
+        }
+    }
 }
 
 impl Drop for Live {
@@ -144,6 +152,7 @@ mod tests {
 
     use super::*;
     use crate::config::LoggingLevel;
+    use crate::event::Role;
     use crate::outcome::{StepResult, StepStatus};
     use crate::plan::{Plan, Step};
     use crate::render::fixture;
@@ -194,6 +203,28 @@ mod tests {
             seen.extend(["--- ", shown, "\n", now.as_str(), "\n"]);
         }
         fixture::compare("live-moving.txt", &seen);
+    }
+
+    #[test]
+    fn the_tokens_of_a_call_show_beside_who_asks() {
+        let (term, mut live) = still(80, LoggingLevel::Standard);
+        let mut seen = 0;
+        for envelope in fixture::envelopes(&fixture::run()) {
+            live.emit(&envelope).unwrap();
+            let (role, step) = match &envelope.event {
+                RunEvent::CycleStarted { .. } => (Role::Planner, None),
+                RunEvent::StepStarted { step, .. } => (Role::Executor, Some(step.id.clone())),
+                RunEvent::ExecutionCompleted { .. } => (Role::Evaluator, None),
+                _ => continue,
+            };
+            let purpose = Purpose { role, cycle: 1, step, tool: None, attempt: 1 };
+            live.progress(&purpose, Usage { input: 1200, output: 34, ..Usage::default() });
+            // Draws are limited; this one is not.
+            live.bars().suspend(|| ());
+            assert!(term.contents().contains("1,234 tokens"), "{}", term.contents());
+            seen += 1;
+        }
+        assert!(seen > 3, "{seen}");
     }
 
     #[test]

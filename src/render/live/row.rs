@@ -28,10 +28,19 @@ const ELAPSED: usize = 12;
 pub(super) enum Progress {
     /// Not started.
     Waiting,
-    /// Started; with what holds it up, if anything does.
-    Running(Option<String>),
+    /// Started; with what is to be said of its model call, if anything is.
+    Running(Option<Note>),
     /// Ended.
     Ended(Ending),
+}
+
+/// What is said of a model call that is under way.
+#[derive(Debug, Clone)]
+pub(super) enum Note {
+    /// What holds it up.
+    Held(String),
+    /// Its tokens so far.
+    Tokens(u64),
 }
 
 /// How a step ended.
@@ -92,14 +101,18 @@ impl Columns {
     }
 
     /// Returns the row of a step that has not ended, without mark, with room for the time it takes.
-    pub(super) fn open(&self, step: &Step, note: Option<&str>) -> String {
+    pub(super) fn open(&self, step: &Step, note: Option<&Note>) -> String {
         let mut cells = vec![self.cell(Tone::Name, &name(step), self.name)];
+        let mut count = String::new();
         match note {
-            Some(note) => cells.push(Text::of(Tone::Caution, note).paint(self.color)),
-            None if self.narrow() => cells.push(Tone::Faint.paint(&after(step), self.color)),
-            None => cells.extend(self.task(step)),
+            Some(Note::Held(why)) => cells.push(Text::of(Tone::Caution, why).paint(self.color)),
+            _ if self.narrow() => cells.push(Tone::Faint.paint(&after(step), self.color)),
+            _ => cells.extend(self.task(step)),
         }
-        cut(&cells.join("  "), self.width.saturating_sub(4 + ELAPSED))
+        if let Some(Note::Tokens(so_far)) = note {
+            count = Tone::Faint.paint(&tokens(*so_far), self.color);
+        }
+        spread(&cells.join("  "), &count, self.width.saturating_sub(4 + ELAPSED))
     }
 
     /// Returns the lines of a step that has ended.

@@ -83,6 +83,7 @@ pub(super) fn stop(reason: Reason) -> &'static str {
         Reason::CycleError => "no plan to execute",
         Reason::HookStopped => "stopped by a hook",
         Reason::TokenBudget => "the token budget is used up",
+        Reason::CostBudget => "the money is used up",
         Reason::TimeBudget => "the time is used up",
         Reason::Interrupted => "interrupted",
         Reason::Terminated => "told to terminate",

@@ -2,20 +2,18 @@
 //!
 //! Whatever can be found wrong before the first model call is found here; nothing is created that the run does not need.
 
+mod connect;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::{Config, Environment, KEY_VARIABLES, ProviderKind};
+use crate::config::{Catalog, Config, Environment, Prices};
 use crate::error::Error;
 use crate::event::{EventSink, Fanout, SystemClock};
 use crate::hook::HookBus;
 use crate::journal::{Journal, ResultFile};
 use crate::pipeline::{Cancel, Finished, Pipeline};
 use crate::prompt::Prompt;
-use crate::provider::Provider;
-use crate::providers::anthropic::Anthropic;
-use crate::providers::recording::Recording;
-use crate::providers::replay::Replay;
 use crate::secret::Secrets;
 use crate::template::Templates;
 use crate::text;
@@ -63,7 +61,12 @@ impl Session {
         let workspace = Workspace::open(&environment.directory).map_err(|e| {
             Error::usage(format!("cannot work in `{}`", environment.directory.display())).because(&e)
         })?;
-        let (provider, recording) = provider(&config, environment, &options)?;
+        let catalog = Catalog::load()?;
+        let prices = catalog.prices(&config.pricing);
+        connect::check_models(&config)?;
+        check_prices(&config, &prices)?;
+        let (provider, recording) =
+            connect::provider(&config, catalog, environment, &options, workspace.root())?;
         let templates =
             Templates::load().map_err(|e| Error::broken("the templates are broken").because(&e))?;
         let run_id = uuid::Uuid::now_v7().to_string();
@@ -85,6 +88,7 @@ impl Session {
             hooks: HookBus::default(),
             workspace: Arc::new(workspace),
             config,
+            prices,
             child_environment: Arc::new(environment.for_children()),
             templates,
             clock: Arc::<SystemClock>::clone(&clock),
@@ -139,47 +143,18 @@ fn check_base_url(config: &Config) -> Result<(), Error> {
         .hint("leave it out: keys come from variables"))
 }
 
-type Wired = (Arc<dyn Provider>, Option<Arc<Recording>>);
-
-fn provider(config: &Config, environment: &Environment, options: &Options) -> Result<Wired, Error> {
-    let base_url = config.base_url.as_deref();
-    let plain: Arc<dyn Provider> = match config.provider.unwrap_or(ProviderKind::Anthropic) {
-        ProviderKind::Anthropic => {
-            let variable = KEY_VARIABLES[0];
-            let Some(key) = environment.secret(variable) else {
-                return Err(Error::usage(format!(
-                    "no key for the provider `anthropic`: `{variable}` is not set"
-                ))
-                .hint("set it, or run without a key on scripted replies: `--provider replay`"));
-            };
-            let base_url = base_url.or_else(|| environment.variable("ANTHROPIC_BASE_URL"));
-            Arc::new(Anthropic::connect(key, base_url)?)
-        }
-        ProviderKind::Replay => {
-            let Some(path) = &options.replay else {
-                return Err(Error::usage("the provider `replay` needs a file with replies")
-                    .hint("name it with `--replay FILE`"));
-            };
-            Arc::new(Replay::load(path, &shown(path, environment))?)
-        }
-    };
-    let Some(path) = &options.record else {
-        return Ok((plain, None));
-    };
-    if options.replay.as_ref() == Some(path) {
-        return Err(Error::usage(format!(
-            "the recording would replace the replies in `{}`",
-            shown(path, environment)
-        ))
-        .hint("record into another file"));
+/// A cost limit that cannot be held to is refused before anything is paid.
+fn check_prices(config: &Config, prices: &Prices) -> Result<(), Error> {
+    if config.limits.max_cost_usd.is_none() {
+        return Ok(());
     }
-    let recording = Arc::new(Recording::create(
-        plain,
-        path,
-        &shown(path, environment),
-        Secrets::new(environment.secrets()),
-    )?);
-    Ok((Arc::<Recording>::clone(&recording), Some(recording)))
+    match config.model.distinct().into_iter().find(|model| !prices.knows(model)) {
+        None => Ok(()),
+        Some(model) => {
+            Err(Error::usage(format!("a cost is limited, and no price is known for the model `{model}`"))
+                .hint("name its price under `pricing` in a configuration file, or leave the limit out"))
+        }
+    }
 }
 
 /// Returns a path as a person would write it from the folder the run works in.
