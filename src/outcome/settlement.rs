@@ -1,0 +1,178 @@
+//! Owns the end of a run: one value from which exit code, result and last line derive.
+//!
+//! A pass is built in one function, from an evaluation whose verdict is pass; no other reason can make one.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Evaluation, Verdict};
+
+/// The status in the result; a run without a verdict has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// An explicit verdict says pass.
+    Pass,
+    /// Judged and found wanting, or ended by a cycle error or a hook.
+    Fail,
+    /// A limit or a signal ended it.
+    Terminated,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The verdict is pass.
+    Passed,
+    /// The last cycle's verdict is fail.
+    MaxCycles,
+    /// A plan could not be had or could not be executed.
+    CycleError,
+    /// A hook refused or broke.
+    HookStopped,
+    /// The token budget is used up.
+    TokenBudget,
+    /// The money is used up.
+    CostBudget,
+    /// The wall clock of the run is used up.
+    TimeBudget,
+    /// SIGINT.
+    Interrupted,
+    /// SIGTERM.
+    Terminated,
+    /// The provider could not be reached or refused while a verdict depended on it.
+    ProviderError,
+    /// The run could not be recorded.
+    JournalError,
+    /// A bug in tepa.
+    InternalError,
+}
+
+/// How a run ended: the one value from which exit code, result and last line derive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement {
+    status: Option<RunStatus>,
+    reason: Reason,
+    feedback: String,
+}
+
+impl Settlement {
+    /// Returns the settlement of the last evaluation of a run. Only a verdict that says pass makes a pass.
+    pub fn judged(evaluation: &Evaluation) -> Self {
+        match evaluation.verdict {
+            Verdict::Pass => Self {
+                status: Some(RunStatus::Pass),
+                reason: Reason::Passed,
+                feedback: evaluation.summary.clone().unwrap_or_else(|| "The goal is achieved.".to_owned()),
+            },
+            Verdict::Fail => Self {
+                status: Some(RunStatus::Fail),
+                reason: Reason::MaxCycles,
+                feedback: evaluation
+                    .feedback
+                    .clone()
+                    .unwrap_or_else(|| "The goal is not achieved.".to_owned()),
+            },
+        }
+    }
+
+    /// Returns the settlement of a run that ended before a verdict could be final.
+    ///
+    /// A reason that only a verdict can give is taken for a bug in tepa.
+    pub fn stopped(reason: Reason, message: impl Into<String>) -> Self {
+        let (status, reason) = match reason {
+            Reason::CycleError | Reason::HookStopped => (Some(RunStatus::Fail), reason),
+            Reason::TokenBudget
+            | Reason::CostBudget
+            | Reason::TimeBudget
+            | Reason::Interrupted
+            | Reason::Terminated => (Some(RunStatus::Terminated), reason),
+            Reason::ProviderError | Reason::JournalError | Reason::InternalError => (None, reason),
+            Reason::Passed | Reason::MaxCycles => (None, Reason::InternalError),
+        };
+        Self { status, reason, feedback: message.into() }
+    }
+
+    /// Returns the status; `None` means that there is no verdict.
+    pub fn status(&self) -> Option<RunStatus> {
+        self.status
+    }
+
+    /// Returns why the run ended.
+    pub fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    /// Returns what to tell the person who started the run.
+    pub fn feedback(&self) -> &str {
+        &self.feedback
+    }
+
+    /// Returns the exit code of the run.
+    pub fn exit_code(&self) -> u8 {
+        match (self.status, self.reason) {
+            (Some(RunStatus::Pass), _) => 0,
+            (Some(RunStatus::Fail), _) => 1,
+            (Some(RunStatus::Terminated), Reason::Interrupted) => 130,
+            (Some(RunStatus::Terminated), Reason::Terminated) => 143,
+            (Some(RunStatus::Terminated), _) => 3,
+            (None, _) => 4,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REASONS: [Reason; 12] = [
+        Reason::CostBudget,
+        Reason::Passed,
+        Reason::MaxCycles,
+        Reason::CycleError,
+        Reason::HookStopped,
+        Reason::TokenBudget,
+        Reason::TimeBudget,
+        Reason::Interrupted,
+        Reason::Terminated,
+        Reason::ProviderError,
+        Reason::JournalError,
+        Reason::InternalError,
+    ];
+
+    fn evaluation(verdict: Verdict) -> Evaluation {
+        Evaluation {
+            verdict,
+            confidence: 1.0,
+            feedback: None,
+            summary: None,
+            tokens_used: 0,
+            overruled: vec![],
+        }
+    }
+
+    #[test]
+    fn no_reason_for_stopping_gives_exit_0() {
+        for reason in REASONS {
+            assert_ne!(Settlement::stopped(reason, "").exit_code(), 0, "{reason:?}");
+            assert_ne!(Settlement::stopped(reason, "").status(), Some(RunStatus::Pass), "{reason:?}");
+        }
+    }
+
+    #[test]
+    fn exit_codes_follow_the_documented_table() {
+        assert_eq!(Settlement::judged(&evaluation(Verdict::Pass)).exit_code(), 0);
+        assert_eq!(Settlement::judged(&evaluation(Verdict::Fail)).exit_code(), 1);
+        let code = |reason| Settlement::stopped(reason, "").exit_code();
+        assert_eq!(code(Reason::CycleError), 1);
+        assert_eq!(code(Reason::HookStopped), 1);
+        assert_eq!(code(Reason::TokenBudget), 3);
+        assert_eq!(code(Reason::CostBudget), 3);
+        assert_eq!(code(Reason::TimeBudget), 3);
+        assert_eq!(code(Reason::ProviderError), 4);
+        assert_eq!(code(Reason::JournalError), 4);
+        assert_eq!(code(Reason::InternalError), 4);
+        assert_eq!(code(Reason::Interrupted), 130);
+        assert_eq!(code(Reason::Terminated), 143);
+    }
+}
