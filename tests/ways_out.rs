@@ -14,8 +14,8 @@ use std::process::{Command, Output, Stdio};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tepa::outcome::{Reason, RunStatus};
-use tepa::provider::{Provider, ProviderError, Request, Response, Watch};
+use tepa::outcome::{Reason, RunStatus, Usage};
+use tepa::provider::{Provider, ProviderError, Request, Response, Retry, Watch};
 
 use support::{Bench, TEPA, eventually, finish, gone, result_of, tepa, text};
 
@@ -487,6 +487,43 @@ async fn a_bug_settles_without_a_verdict() {
     assert_eq!((finished.settlement.status(), finished.settlement.reason()), (None, Reason::InternalError));
     assert_eq!(finished.settlement.exit_code(), 4);
     assert_eq!(finished.result.exit_code, 4);
+}
+
+/// Fails once after some tokens, then says how far it has come and never gets further.
+struct Halfway;
+
+impl Provider for Halfway {
+    fn name(&self) -> &'static str {
+        "halfway"
+    }
+
+    fn complete<'a>(
+        &'a self,
+        _: &'a Request,
+        watch: &'a dyn Watch,
+    ) -> BoxFuture<'a, Result<Response, ProviderError>> {
+        Box::pin(async move {
+            let usage = |input, output| Usage { input, output, ..Usage::default() };
+            watch.usage(usage(100, 7));
+            let error = ProviderError::Overloaded("busy".to_owned());
+            watch.retry(&Retry { number: 1, delay: std::time::Duration::from_secs(1), error });
+            watch.usage(usage(100, 3));
+            watch.usage(usage(100, 20));
+            std::future::pending().await
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_abandoned_call_cost_is_charged_with_the_try_before_it() {
+    let config = json!({"limits": {"maxDuration": 60_000}});
+    let bench = Bench::with_provider(tempfile::tempdir().unwrap(), PROMPT, Halfway, &config);
+    let finished = bench.run().await;
+    assert_eq!(finished.settlement.reason(), Reason::TimeBudget);
+    let usage = &finished.result.usage;
+    assert_eq!((usage.total.input, usage.total.output), (200, 27));
+    assert_eq!(usage.by_role["planner"], usage.by_model["claude-sonnet-4-6"]);
+    assert_eq!(finished.result.cost.usd, Some((200.0 * 3.0 + 27.0 * 15.0) / 1e6));
 }
 
 #[tokio::test(start_paused = true)]
