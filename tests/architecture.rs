@@ -120,7 +120,7 @@ fn every_file_says_what_it_owns_and_keeps_the_rules_of_the_house() {
         if code(&text).contains("use super::*") {
             fault("imports everything of its parent");
         }
-        if code(&text).contains("todo!") || text.contains("FIXME") || text.contains("TODO") {
+        if ["todo!", concat!("FIX", "ME"), concat!("TO", "DO")].iter().any(|mark| text.contains(mark)) {
             fault("is unfinished");
         }
     }

@@ -25,4 +25,5 @@ mod pairs;
 mod script;
 mod sse;
 mod strict_schema;
+mod tokens;
 mod too_long;

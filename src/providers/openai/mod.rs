@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::answer::Answer;
 use super::bearer;
 use super::dialect::{Collect, Dialect, Form, Target};
+use super::tokens;
 use super::vendor::{Connection, Vendor};
 use crate::error::Error;
 use crate::outcome::Usage;
@@ -61,7 +62,7 @@ impl Dialect for OpenAi {
     }
 
     fn spent(&self, answer: &Answer) -> Usage {
-        wire::spent(answer)
+        tokens::spent(answer)
     }
 
     fn collect(&self) -> Box<dyn Collect> {

@@ -6,11 +6,11 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::KEY_VARIABLE;
-use super::wire::Tokens;
 use crate::outcome::Usage;
 use crate::provider::ProviderError;
 use crate::providers::complaint::Complaint;
 use crate::providers::dialect::Collect;
+use crate::providers::tokens::Tokens;
 use crate::providers::{estimate, sse};
 
 /// One stream.

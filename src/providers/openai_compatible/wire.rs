@@ -12,6 +12,7 @@ use crate::providers::answer::Answer;
 use crate::providers::complaint::Complaint;
 use crate::providers::dialect::Form;
 use crate::providers::strict_schema::strict_schema;
+use crate::providers::tokens::Tokens;
 use crate::providers::{arguments, estimate};
 use crate::tool::ToolSchema;
 
@@ -58,41 +59,6 @@ struct WrittenCall {
     name: String,
     #[serde(alias = "parameters")]
     arguments: Value,
-}
-
-/// The tokens of an answer.
-#[derive(Deserialize)]
-pub(super) struct Tokens {
-    #[serde(rename = "prompt_tokens")]
-    input: u64,
-    #[serde(rename = "completion_tokens", default)]
-    output: u64,
-    #[serde(rename = "prompt_tokens_details")]
-    details: Option<Details>,
-}
-
-#[derive(Deserialize)]
-struct Details {
-    cached_tokens: Option<u64>,
-    cache_write_tokens: Option<u64>,
-}
-
-impl From<Tokens> for Usage {
-    fn from(tokens: Tokens) -> Self {
-        let details = tokens.details.as_ref();
-        Self {
-            input: tokens.input,
-            output: tokens.output,
-            cached: details.and_then(|details| details.cached_tokens).unwrap_or_default(),
-            cache_write: details.and_then(|details| details.cache_write_tokens).unwrap_or_default(),
-        }
-    }
-}
-
-/// Returns the tokens that a body speaks of, whether or not the rest of it makes sense.
-pub(super) fn spent(answer: &Answer) -> Usage {
-    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-    Tokens::deserialize(&body["usage"]).map_or_else(|_| Usage::default(), Usage::from)
 }
 
 /// Returns the body that asks for `request`.
