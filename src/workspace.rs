@@ -162,8 +162,16 @@ impl Workspace {
         }
         let mut hash = Sha256::new();
         // A file that grows while it is read is read no further than its limit.
-        let bytes = io::copy(&mut file.take(LARGEST_HASHED), &mut hash).map_err(fail)?;
-        Ok(Digest { bytes, sha256: Some(hexadecimal(&hash.finalize())) })
+        let mut file = file.take(LARGEST_HASHED);
+        let (mut bytes, mut chunk) = (0, vec![0; 64 << 10]);
+        loop {
+            let count = file.read(&mut chunk).map_err(fail)?;
+            if count == 0 {
+                return Ok(Digest { bytes, sha256: Some(hexadecimal(&hash.finalize())) });
+            }
+            hash.update(&chunk[..count]);
+            bytes += count as u64;
+        }
     }
 
     /// Returns the first `head` bytes of a regular file and the last `tail` bytes of what comes after them.

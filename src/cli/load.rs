@@ -27,11 +27,13 @@ pub(super) fn everything(
     let unknown = unknown_keys(run.allow_unknown);
     let mut invalid = Vec::new();
     let mut layers = Layers::defaults()?;
+    let mut known = tools::NAMES.map(str::to_owned).to_vec();
     for file in config_files(run.config.as_deref(), environment) {
-        match config_layer(&file, environment, unknown)? {
+        match config_layer(&file, environment, &known, unknown)? {
             None => {}
             Some(Ok((layer, warnings))) => {
                 warn(ui, &warnings);
+                known.extend(config::custom_tools(&layer).into_iter().map(str::to_owned));
                 layers.push(Origin::File(shown(&file.path, environment)), layer);
             }
             Some(Err(faults)) => invalid.push(faults),
@@ -73,11 +75,13 @@ pub(super) fn read(path: &Path, name: &str) -> Result<SourceFile, Error> {
 /// Returns the configuration without a run: the defaults, the user's file, the project's file.
 pub(super) fn standing_config(environment: &Environment, ui: &Ui) -> anyhow::Result<Config> {
     let mut layers = Layers::defaults()?;
+    let mut known = tools::NAMES.map(str::to_owned).to_vec();
     for file in config_files(None, environment) {
-        match config_layer(&file, environment, UnknownKeys::Refuse)? {
+        match config_layer(&file, environment, &known, UnknownKeys::Refuse)? {
             None => {}
             Some(Ok((layer, warnings))) => {
                 warn(ui, &warnings);
+                known.extend(config::custom_tools(&layer).into_iter().map(str::to_owned));
                 layers.push(Origin::File(shown(&file.path, environment)), layer);
             }
             Some(Err(faults)) => return Err(Error::Invalid(vec![faults]).into()),
@@ -101,6 +105,7 @@ type Layer = Result<(Value, Diagnostics), Diagnostics>;
 fn config_layer(
     source: &ConfigSource,
     environment: &Environment,
+    known_tools: &[String],
     unknown: UnknownKeys,
 ) -> Result<Option<Layer>, Error> {
     // A link that leads nowhere is there, and reading it says so.
@@ -109,29 +114,55 @@ fn config_layer(
     }
     let file = read(&source.path, &shown(&source.path, environment))?;
     Ok(Some(Document::parse(file).and_then(|document| {
-        let layer = config::load(&document, &tools::NAMES, unknown);
+        let known: Vec<&str> = known_tools.iter().map(String::as_str).collect();
+        let layer = config::load(&document, &known, unknown);
         if source.in_workspace { keep_trust_out(&document, layer) } else { layer }
     })))
 }
 
-/// Whoever can write the project's file, a tool of an earlier run included, must not choose who gets the key or who gives the verdict.
+/// Something that the project's file must not say: where, which values there, and why.
+type Untrusted = (&'static str, fn(&Value) -> bool, &'static str);
+
+/// Whoever can write the project's file, a tool of an earlier run included, must not decide these for the person who starts the next run.
+const UNTRUSTED: [Untrusted; 10] = [
+    ("/baseUrl", said, "the key would go to whoever wrote the file"),
+    ("/provider", |value| value == "replay", "a script would give the verdict"),
+    ("/sandbox/mode", |value| value == "off", WIDER),
+    ("/sandbox/network", |value| value == true, WIDER),
+    ("/sandbox/writable", said, WIDER),
+    ("/sandbox/readable", said, WIDER),
+    ("/sandbox/hidden", said, WIDER),
+    ("/sandbox/environment", said, WIDER),
+    ("/mcpServers", said, "a server is a program outside of the sandbox"),
+    ("/customTools", reaches_out, "with `env` or `network` its tools would reach beyond the sandbox"),
+];
+
+const WIDER: &str = "commands of a run would reach further than you allowed";
+
+fn said(value: &Value) -> bool {
+    !value.is_null()
+}
+
+fn reaches_out(tools: &Value) -> bool {
+    let list = tools.as_array().into_iter().flatten();
+    list.into_iter().any(|tool| ["env", "network"].iter().any(|key| tool.get(key).is_some_and(said)))
+}
+
+/// Adds a fault for everything in the project's file that is not for it to say.
 fn keep_trust_out(document: &Document, layer: Layer) -> Layer {
     let (mut faults, values) = match layer {
         Ok((values, warnings)) => (warnings, Some(values)),
         Err(faults) => (faults, None),
     };
-    let mut refuse = |key: &str, why: &str| {
-        let message = format!("`{key}` cannot be set in the project's `{PROJECT_FILE}`: {why}");
-        let fault = Diagnostic::error("untrusted", message).at(document.span_of_key(&format!("/{key}")));
-        faults.push(
-            fault.hint("set it in your own configuration, in a file named with `--config`, or by a flag"),
-        );
-    };
-    if document.value().get("baseUrl").is_some() {
-        refuse("baseUrl", "the key would go to whoever wrote the file");
-    }
-    if document.value().get("provider").and_then(Value::as_str) == Some("replay") {
-        refuse("provider", "a script would give the verdict");
+    for (pointer, untrusted, why) in UNTRUSTED {
+        if document.value().pointer(pointer).is_some_and(untrusted) {
+            let key = pointer[1..].replace('/', ".");
+            let message = format!("`{key}` cannot be set in the project's `{PROJECT_FILE}`: {why}");
+            let fault = Diagnostic::error("untrusted", message).at(document.span_of_key(pointer));
+            faults.push(
+                fault.hint("set it in your own configuration, in a file named with `--config`, or by a flag"),
+            );
+        }
     }
     match values {
         Some(values) if !faults.has_errors() => Ok((values, faults)),

@@ -58,10 +58,26 @@ fn check(file: SourceFile, unknown: UnknownKeys) -> Diagnostics {
     ended.unwrap_or_else(|faults| faults)
 }
 
+/// Keys that a configuration has and a prompt has not.
+const CONFIG_KEYS: [&str; 12] = [
+    "model",
+    "limits",
+    "tools",
+    "denyTools",
+    "customTools",
+    "mcpServers",
+    "sandbox",
+    "network",
+    "protect",
+    "logging",
+    "provider",
+    "baseUrl",
+];
+
 /// A file without any key of a prompt and with at least one of a configuration is a configuration.
 fn looks_like_config(value: &Value) -> bool {
     let has = |key: &&str| value.get(key).is_some();
     let prompt = ["goal", "expectedOutput"].iter().any(has);
-    let config = ["model", "limits", "tools", "logging", "provider", "baseUrl"].iter().any(has);
+    let config = CONFIG_KEYS.iter().any(has);
     config && !prompt
 }

@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-use super::{LoggingLevel, Price, ProviderKind};
+use super::tools;
+use super::{CustomTool, LoggingLevel, McpServer, Price, ProviderKind, SandboxMode};
 use crate::source::{Diagnostic, Diagnostics, Document, UnknownKeys, decode};
 
 /// A configuration file: any part of the configuration.
@@ -22,8 +23,22 @@ pub struct ConfigFile {
     pub model: Option<ModelsFile>,
     /// When to stop.
     pub limits: Option<LimitsFile>,
-    /// Names of the tools of a run; empty for all.
+    /// The tools of a run, each a name or a rule such as `shell_execute(git *)`; empty for all.
     pub tools: Option<Vec<String>>,
+    /// Tools that a run does not have, in the same form; they win over `tools`.
+    pub deny_tools: Option<Vec<String>>,
+    /// Commands that are tools.
+    pub custom_tools: Option<Vec<CustomTool>>,
+    /// Servers that speak the Model Context Protocol, whose tools a run has; by name.
+    pub mcp_servers: Option<IndexMap<String, McpServer>>,
+    /// What commands and file tools may touch.
+    pub sandbox: Option<SandboxFile>,
+    /// Whom `http_request` and `web_search` may reach.
+    pub network: Option<NetworkFile>,
+    /// Globs of files, relative to the folder that the run works in, that no run may change.
+    pub protect: Option<Vec<String>>,
+    /// Values that must not turn up in anything that leaves.
+    pub secrets: Option<SecretsFile>,
     /// What is shown.
     pub logging: Option<LoggingFile>,
     /// Prices of models that the catalog does not have, or has otherwise.
@@ -32,6 +47,47 @@ pub struct ConfigFile {
     pub calls: Option<CallsFile>,
     /// The log of model calls.
     pub llm_log: Option<LlmLogFile>,
+}
+
+/// What commands and file tools may touch.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct SandboxFile {
+    /// How much.
+    pub mode: Option<SandboxMode>,
+    /// Folders and files beside the workspace that may be written.
+    pub writable: Option<Vec<String>>,
+    /// Folders and files beside the workspace that file tools may read.
+    pub readable: Option<Vec<String>>,
+    /// Folders and files that commands may not read.
+    pub hidden: Option<Vec<String>>,
+    /// Whether commands may use the network.
+    pub network: Option<bool>,
+    /// Names of variables that commands inherit beside the usual ones; `*` stands for anything.
+    pub environment: Option<Vec<String>>,
+    /// Whether a run must not start where commands cannot be confined.
+    pub required: Option<bool>,
+}
+
+/// Whom tools may reach over the network.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct NetworkFile {
+    /// Hosts such as `api.example.com`, `*.example.com` or `localhost:8080`; empty for all.
+    pub allow_hosts: Option<Vec<String>>,
+}
+
+/// Where values come from that must not turn up in anything that leaves.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct SecretsFile {
+    /// Names of variables; `*` stands for anything.
+    pub env: Option<Vec<String>>,
+    /// Files whose content is secret, whole and line by line.
+    pub files: Option<Vec<String>>,
 }
 
 /// How calls to a provider are made.
@@ -167,13 +223,15 @@ impl JsonSchema for DurationText {
 }
 
 /// Returns the layer that a document holds, with its warnings, or every fault.
+///
+/// `tools` are the names that rules may use beside those that the document defines itself.
 pub fn load(
     document: &Document,
     tools: &[&str],
     unknown: UnknownKeys,
 ) -> Result<(Value, Diagnostics), Diagnostics> {
     let (file, mut faults) = decode::<ConfigFile>(document, unknown);
-    check_tools(document, tools, &mut faults);
+    tools::check(document, tools, &mut faults);
     match file {
         Some(file) if !faults.has_errors() => match serde_json::to_value(file) {
             Ok(layer) => Ok((layer, faults)),
@@ -183,18 +241,5 @@ pub fn load(
             }
         },
         _ => Err(faults),
-    }
-}
-
-fn check_tools(document: &Document, tools: &[&str], faults: &mut Diagnostics) {
-    let Some(list) = document.value().get("tools").and_then(Value::as_array) else {
-        return;
-    };
-    for (at, name) in list.iter().enumerate().filter_map(|(at, name)| Some((at, name.as_str()?))) {
-        if !tools.contains(&name) {
-            let fault = Diagnostic::error("unknown-tool", format!("unknown tool `{name}`"));
-            let fault = fault.at(document.span_of_value(&format!("/tools/{at}")));
-            faults.push(fault.suggest(name, tools.iter().copied()));
-        }
     }
 }

@@ -6,6 +6,7 @@ mod catalog;
 mod environment;
 mod file;
 mod layers;
+mod tools;
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -15,6 +16,10 @@ pub use catalog::{Catalog, Price, Prices};
 pub use environment::{Environment, KEY_VARIABLES};
 pub use file::{ConfigFile, DurationText, load};
 pub use layers::{Layers, Origin};
+pub use tools::{
+    CommandEffect, CustomTool, McpServer, McpTransport, Network, Sandbox, SandboxMode, SecretSources,
+    custom_tools,
+};
 
 /// The resolved configuration: the seeds' `TepaConfig` and what stands beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,8 +35,22 @@ pub struct Config {
     pub model: Models,
     /// When to stop.
     pub limits: Limits,
-    /// Names of the tools of a run; empty for all.
+    /// The tools of a run, each a name or a rule such as `shell_execute(git *)`; empty for all.
     pub tools: Vec<String>,
+    /// Tools that a run does not have, in the same form; they win over `tools`.
+    pub deny_tools: Vec<String>,
+    /// Commands that are tools.
+    pub custom_tools: Vec<CustomTool>,
+    /// Servers whose tools a run has, by name.
+    pub mcp_servers: IndexMap<String, McpServer>,
+    /// What commands and file tools may touch.
+    pub sandbox: Sandbox,
+    /// Whom `http_request` and `web_search` may reach.
+    pub network: Network,
+    /// Globs of files that no run may change.
+    pub protect: Vec<String>,
+    /// Values that must not turn up in anything that leaves.
+    pub secrets: SecretSources,
     /// What is shown.
     pub logging: Logging,
     /// Prices of models that the catalog does not have, or has otherwise.

@@ -1,12 +1,14 @@
 //! Owns what models are told about a tool: the seeds' `ToolSchema` and `ParameterDef`.
 
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// The five JSON-compatible types of a parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub enum ParameterType {
     /// Text.
     String,
@@ -34,13 +36,15 @@ impl ParameterType {
 }
 
 /// One parameter.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(inline)]
 pub struct ParameterDef {
     /// Its type.
     #[serde(rename = "type")]
     pub kind: ParameterType,
     /// What to supply: format, constraints, an example.
+    #[schemars(length(min = 1))]
     pub description: String,
     /// Whether it must be supplied; left out, it must be unless there is a default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
