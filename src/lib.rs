@@ -3,8 +3,10 @@
 //! The crate is a house of floors; a module names only modules below its own floor (`ARCHITECTURE.md`).
 
 pub mod secret;
-pub mod source;
 pub mod text;
+
+pub mod sandbox;
+pub mod source;
 
 pub mod error;
 pub mod outcome;

@@ -24,14 +24,28 @@ pub use self::status::ExitStatus;
 use self::ui::Ui;
 use crate::config::Environment;
 use crate::error::Error;
+#[cfg(unix)]
+use crate::process::supervisor;
 
 /// Runs the command line `arguments`, the program's name first.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    #[cfg(unix)]
+    let arguments = {
+        let mut arguments = arguments.into_iter().peekable();
+        let program = arguments.next();
+        // Before anything else: a supervisor is one thread and the sandbox that it builds.
+        if arguments.next_if(|first| first == supervisor::ARGUMENT).is_some() {
+            return supervisor::main(arguments);
+        }
+        program.into_iter().chain(arguments)
+    };
     replace_panic_message();
-    let (environment, lost) = match Environment::capture() {
+    let (mut environment, lost) = match Environment::capture() {
         Ok(environment) => (environment, None),
         Err(e) => (Environment::of(PathBuf::from("/"), []), Some(e)),
     };
+    // The link, not the path behind it: the binary may be replaced while a run goes on.
+    environment.launcher = cfg!(target_os = "linux").then(|| PathBuf::from("/proc/self/exe"));
     let arguments = match parse(arguments, &environment) {
         Ok(arguments) => arguments,
         Err(answer) => return answer_of_clap(&answer, &environment).into(),

@@ -21,6 +21,8 @@ pub struct Environment {
     pub stdout_is_terminal: bool,
     /// Whether standard error is a terminal.
     pub stderr_is_terminal: bool,
+    /// tepa's own binary, as which it confines commands; absent where it cannot.
+    pub launcher: Option<PathBuf>,
 }
 
 impl Environment {
@@ -31,6 +33,7 @@ impl Environment {
             directory: std::env::current_dir()?,
             stdout_is_terminal: io::stdout().is_terminal(),
             stderr_is_terminal: io::stderr().is_terminal(),
+            launcher: None,
         })
     }
 
@@ -41,6 +44,7 @@ impl Environment {
             directory,
             stdout_is_terminal: false,
             stderr_is_terminal: false,
+            launcher: None,
         }
     }
 
@@ -72,12 +76,86 @@ impl Environment {
         self.directory.join(path)
     }
 
-    /// Returns the whole environment of a child of the run.
-    pub fn for_children(&self) -> BTreeMap<OsString, OsString> {
+    /// Returns where temporary files belong.
+    pub fn temporary(&self) -> PathBuf {
+        let named = ["TMPDIR", "TEMP", "TMP"].iter().find_map(|name| self.variable(name));
+        named.map_or_else(
+            || PathBuf::from(if cfg!(windows) { r"C:\Windows\Temp" } else { "/tmp" }),
+            PathBuf::from,
+        )
+    }
+
+    /// Returns `path` with the user's own folder for a leading `~`, as seen from the folder to work in.
+    pub fn expand(&self, path: &str) -> PathBuf {
+        let home = self.variable("HOME").or_else(|| self.variable("USERPROFILE"));
+        match (home, path.strip_prefix("~/")) {
+            (Some(home), Some(below)) => Path::new(home).join(below),
+            (Some(home), None) if path == "~" => PathBuf::from(home),
+            _ => self.resolve(Path::new(path)),
+        }
+    }
+
+    /// Returns the variables that a command inherits: the usual ones and those that `further` patterns name. Provider keys are never among them.
+    pub fn for_children(&self, further: &[String]) -> BTreeMap<OsString, OsString> {
         let mut variables = self.variables.clone();
-        variables.retain(|name, _| !KEY_VARIABLES.iter().any(|key| name == OsStr::new(key)));
+        variables.retain(|name, _| {
+            let Some(name) = name.to_str() else { return false };
+            let mut wanted = USUAL.iter().copied().chain(further.iter().map(String::as_str));
+            !KEY_VARIABLES.contains(&name) && wanted.any(|pattern| named_by(pattern, name))
+        });
         variables
     }
+}
+
+/// Variables that say who and where somebody is and how to talk to them, and where toolchains are.
+const USUAL: [&str; 36] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "PWD",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TERM",
+    "COLORTERM",
+    "NO_COLOR",
+    "CI",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "VIRTUAL_ENV",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    // Windows does not start programs without these.
+    "SystemRoot",
+    "SYSTEMROOT",
+    "ComSpec",
+    "PATHEXT",
+    "USERPROFILE",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "ProgramFiles*",
+];
+
+/// Returns whether `pattern`, in which `*` stands for anything, names `name`.
+fn named_by(pattern: &str, name: &str) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(rest) = name.strip_prefix(head) else { return false };
+    let ends = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
+    ends.into_iter().any(|at| named_by(tail, &rest[at..]))
 }
 
 #[cfg(test)]
@@ -86,10 +164,46 @@ mod tests {
 
     #[test]
     fn children_do_not_inherit_provider_keys() {
-        let variables = [("PATH", "/bin"), ("ANTHROPIC_API_KEY", "k"), ("GEMINI_API_KEY", "k")];
-        let variables = variables.map(|(name, value)| (name.into(), value.into()));
-        let environment = Environment::of("/".into(), variables);
-        assert_eq!(environment.for_children().keys().collect::<Vec<_>>(), ["PATH"]);
+        let names = [
+            "PATH",
+            "LC_TIME",
+            "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
+            "DEPLOY_TOKEN",
+            "DEPLOY_URL",
+            "TEPA_X",
+        ];
+        let environment = Environment::of("/".into(), names.map(|name| (name.into(), "k".into())));
+        let inherited = |further: &[&str]| {
+            let further: Vec<String> = further.iter().map(|&name| name.to_owned()).collect();
+            environment.for_children(&further).into_keys().collect::<Vec<_>>()
+        };
+        assert_eq!(inherited(&[]), ["LC_TIME", "PATH"]);
+        assert_eq!(inherited(&["DEPLOY_*"]), ["DEPLOY_TOKEN", "DEPLOY_URL", "LC_TIME", "PATH"]);
+        assert_eq!(inherited(&["*"]), ["DEPLOY_TOKEN", "DEPLOY_URL", "LC_TIME", "PATH", "TEPA_X"]);
         assert_eq!(environment.secrets().len(), 2);
+    }
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        for (pattern, name, named) in [
+            ("A", "A", true),
+            ("A", "AB", false),
+            ("A*", "A", true),
+            ("*_TOKEN", "GH_TOKEN", true),
+            ("*_TOKEN", "GH_TOKENS", false),
+            ("A*B*C", "AxBByC", true),
+            ("A*B*C", "AxC", false),
+        ] {
+            assert_eq!(named_by(pattern, name), named, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_tilde_is_the_users_own_folder() {
+        let environment = Environment::of("/work".into(), [("HOME".into(), "/home/ada".into())]);
+        assert_eq!(environment.expand("~/.ssh"), Path::new("/home/ada/.ssh"));
+        assert_eq!(environment.expand("~"), Path::new("/home/ada"));
+        assert_eq!(environment.expand("a/~"), Path::new("/work/a/~"));
     }
 }

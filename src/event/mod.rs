@@ -15,6 +15,7 @@ use crate::outcome::Reason;
 use crate::outcome::{CheckResult, Evaluation, LogEntry, RunResult, StepResult, Usage, Verdict};
 use crate::plan::{Plan, Step};
 use crate::prompt::Prompt;
+use crate::sandbox::Confinement;
 
 pub use fanout::{Fanout, SinkError};
 
@@ -114,6 +115,13 @@ pub enum RunEvent {
         config: Value,
         /// Names of the tools the planner may use.
         tools: Vec<String>,
+    },
+    /// It is known what commands are confined to.
+    #[serde(rename = "sandbox.applied")]
+    SandboxApplied {
+        /// What is in force, not what was asked for.
+        #[serde(flatten)]
+        confinement: Confinement,
     },
     /// A cycle began.
     #[serde(rename = "cycle.started")]

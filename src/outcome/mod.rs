@@ -11,6 +11,8 @@ use serde_json::Value;
 
 pub use settlement::{Reason, RunStatus, Settlement};
 
+use crate::sandbox::Confinement;
+
 /// How a step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -293,6 +295,8 @@ pub struct RunResult {
     /// The last evaluation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,
+    /// What commands were confined to.
+    pub sandbox: Confinement,
     /// What broke, when the run did not end by a verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

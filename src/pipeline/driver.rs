@@ -58,7 +58,15 @@ impl Run<'_> {
             prompt: self.read(|state| state.prompt().clone()),
             config,
             tools: pipeline.tools.names(),
-        })
+        })?;
+        let confinement = pipeline.confinement.clone();
+        let open = confinement.gaps.join(", ");
+        let warning = (!open.is_empty()).then(|| RunEvent::Warning {
+            code: "sandbox_incomplete".to_owned(),
+            message: format!("commands are not confined as they should be: they can {open}"),
+        });
+        self.emit(&RunEvent::SandboxApplied { confinement })?;
+        warning.map_or(Ok(()), |warning| self.emit(&warning))
     }
 
     /// Performs actions until nothing is left to do, the run is told to stop, or its time is up.
@@ -173,6 +181,7 @@ impl Run<'_> {
             cost: state.cost(),
             checks: state.checks().to_vec(),
             evaluation: state.evaluation().cloned(),
+            sandbox: self.pipeline.confinement.clone(),
             error: (!judged).then(|| settlement.feedback().to_owned()),
         })
     }

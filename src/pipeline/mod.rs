@@ -16,14 +16,14 @@ mod shown;
 pub mod state;
 mod step;
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::sync::Arc;
 
 use crate::config::{Config, Prices};
 use crate::event::Clock;
 use crate::hook::HookBus;
+use crate::process::Setting;
 use crate::provider::Provider;
+use crate::sandbox::Confinement;
 use crate::template::Templates;
 use crate::tool::Registry;
 use crate::workspace::Workspace;
@@ -45,8 +45,10 @@ pub struct Pipeline {
     pub config: Config,
     /// What models cost.
     pub prices: Prices,
-    /// The environment of the processes that tools start.
-    pub child_environment: Arc<BTreeMap<OsString, OsString>>,
+    /// How the commands of tools are started.
+    pub setting: Arc<Setting>,
+    /// What they are confined to.
+    pub confinement: Confinement,
     /// What models are told.
     pub templates: Templates,
     /// Tells the time.

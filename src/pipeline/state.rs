@@ -170,6 +170,7 @@ impl RunState {
                 self.stop.get_or_insert_with(|| (*reason, message.clone()));
             }
             RunEvent::RunStarted { .. }
+            | RunEvent::SandboxApplied { .. }
             | RunEvent::HookCompleted { .. }
             | RunEvent::LlmRetry { .. }
             | RunEvent::StepStarted { .. }

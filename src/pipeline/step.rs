@@ -177,7 +177,7 @@ async fn invoke(
     let context = Arc::new(ToolContext::new(
         Arc::clone(&pipeline.workspace),
         scratchpad,
-        Arc::clone(&pipeline.child_environment),
+        Arc::clone(&pipeline.setting),
         limit,
         pipeline.clock.now(),
     ));

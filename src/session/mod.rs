@@ -2,10 +2,13 @@
 //!
 //! Whatever can be found wrong before the first model call is found here; nothing is created that the run does not need.
 
+mod confine;
 mod connect;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+
+use tempfile::TempDir;
 
 use crate::config::{Catalog, Config, Environment, Prices};
 use crate::error::Error;
@@ -43,6 +46,8 @@ pub struct Session {
     secrets: Secrets,
     required_sinks: Vec<Box<dyn EventSink>>,
     clock: Arc<SystemClock>,
+    /// For the temporary files of commands; it goes when this does.
+    temporary: Option<TempDir>,
 }
 
 impl Session {
@@ -81,6 +86,7 @@ impl Session {
             required_sinks.push(Box::new(ResultFile::at(journal.folder().join("result.json"))?));
             required_sinks.push(Box::new(journal));
         }
+        let confined = confine::confine(&config, environment, &workspace)?;
         let clock = Arc::new(SystemClock::default());
         let pipeline = Pipeline {
             provider,
@@ -89,12 +95,14 @@ impl Session {
             workspace: Arc::new(workspace),
             config,
             prices,
-            child_environment: Arc::new(environment.for_children()),
+            setting: Arc::new(confined.setting),
+            confinement: confined.confinement,
             templates,
             clock: Arc::<SystemClock>::clone(&clock),
         };
         let secrets = Secrets::new(environment.secrets());
-        Ok(Self { pipeline, prompt, run_id, secrets, required_sinks, clock })
+        let temporary = confined.temporary;
+        Ok(Self { pipeline, prompt, run_id, secrets, required_sinks, clock, temporary })
     }
 
     /// Returns the hooks of the run, for a caller that embeds tepa.
@@ -107,7 +115,13 @@ impl Session {
         let mut all = self.required_sinks;
         all.extend(sinks);
         let fanout = Fanout::new(self.run_id.clone(), self.clock, self.secrets, all);
-        self.pipeline.run(&self.run_id, self.prompt, fanout, cancel).await
+        let finished = self.pipeline.run(&self.run_id, self.prompt, fanout, cancel).await;
+        if let Some(supervisor) = &self.pipeline.setting.supervisor {
+            supervisor.all_gone().await;
+        }
+        // What could not be removed is not worth the verdict.
+        drop(self.temporary);
+        finished
     }
 }
 

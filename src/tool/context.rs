@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::scratchpad::{Scratchpad, ScratchpadError};
 use crate::outcome::LogLevel;
+use crate::process::Setting;
 use crate::workspace::Workspace;
 
 /// Something that a call did beside returning a value.
@@ -38,7 +39,7 @@ pub enum Observation {
 #[derive(Debug)]
 pub struct ToolContext {
     workspace: Arc<Workspace>,
-    child_environment: Arc<BTreeMap<OsString, OsString>>,
+    setting: Arc<Setting>,
     timeout: Duration,
     now: jiff::Timestamp,
     seen: Mutex<Seen>,
@@ -55,12 +56,12 @@ impl ToolContext {
     pub fn new(
         workspace: Arc<Workspace>,
         scratchpad: Scratchpad,
-        child_environment: Arc<BTreeMap<OsString, OsString>>,
+        setting: Arc<Setting>,
         timeout: Duration,
         now: jiff::Timestamp,
     ) -> Self {
         let seen = Mutex::new(Seen { scratchpad, observations: Vec::new() });
-        Self { workspace, child_environment, timeout, now, seen }
+        Self { workspace, setting, timeout, now, seen }
     }
 
     /// Returns the run's root.
@@ -70,7 +71,12 @@ impl ToolContext {
 
     /// Returns the whole environment of a child process; provider keys are not in it.
     pub fn child_environment(&self) -> &BTreeMap<OsString, OsString> {
-        &self.child_environment
+        &self.setting.environment
+    }
+
+    /// Returns how child processes are started: in what environment, confined by whom.
+    pub fn setting(&self) -> &Setting {
+        &self.setting
     }
 
     /// Returns the longest that the call may take (`limits.toolTimeout`); the pipeline enforces it.

@@ -54,8 +54,7 @@ impl Tool for ShellExecute {
     async fn call(&self, args: Args, context: &ToolContext) -> Result<Executed, ToolError> {
         let timeout = Duration::from_millis(whole("timeout", &args.timeout, 1)?);
         let folder = context.workspace().folder(args.cwd.as_deref().unwrap_or("."))?;
-        let environment = context.child_environment().clone();
-        let outcome = process::run(Command::shell(&args.command, folder, environment, timeout)).await?;
+        let outcome = process::run(Command::shell(&args.command, folder, context.setting(), timeout)).await?;
         Ok(Executed { stdout: outcome.stdout, stderr: outcome.stderr, exit_code: outcome.exit_code })
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::process::Setting;
 use crate::tool::{Scratchpad, ToolContext};
 use crate::workspace::Workspace;
 
@@ -28,7 +29,7 @@ impl Trial {
         let context = ToolContext::new(
             Arc::new(workspace),
             Scratchpad::default(),
-            Arc::new(environment),
+            Arc::new(Setting { environment, supervisor: None }),
             Duration::from_secs(600),
             jiff::Timestamp::from_second(1_700_000_000).unwrap(),
         );

@@ -24,9 +24,11 @@ use tepa::config::{Catalog, Config, Layers, Origin};
 use tepa::event::{Clock, Envelope, EventSink, Fanout, RunEvent};
 use tepa::hook::HookBus;
 use tepa::pipeline::{Cancel, Finished, Pipeline};
+use tepa::process::Setting;
 use tepa::prompt::Prompt;
 use tepa::provider::{Provider, ProviderError, Request, Response, Watch};
 use tepa::providers::replay::Replay;
+use tepa::sandbox::Confinement;
 use tepa::secret::Secrets;
 use tepa::source::{Document, SourceFile, UnknownKeys};
 use tepa::template::Templates;
@@ -228,7 +230,8 @@ impl Bench {
             workspace: Arc::new(Workspace::open(folder.path()).unwrap()),
             config: resolve(config),
             prices: Catalog::load().unwrap().prices(&resolve(config).pricing),
-            child_environment: Arc::new(children()),
+            setting: Arc::new(Setting { environment: children(), supervisor: None }),
+            confinement: Confinement::off(),
             templates: Templates::load().unwrap(),
             clock: Arc::new(StoppedClock),
         };

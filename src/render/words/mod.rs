@@ -20,6 +20,7 @@ use crate::event::RunEvent;
 use crate::outcome::{LogEntry, LogLevel, Verdict};
 use crate::plan::Step;
 use crate::prompt::Prompt;
+use crate::sandbox::Confinement;
 use crate::text;
 
 /// Characters shown of a goal, of parameters and of what a tool returned.
@@ -134,6 +135,7 @@ impl Words {
     fn verbosely(&self, event: &RunEvent) -> Option<Message> {
         match event {
             RunEvent::RunStarted { provider, config, tools, .. } => Some(setup(provider, config, tools)),
+            RunEvent::SandboxApplied { confinement } => Some(sandbox(confinement)),
             RunEvent::HookCompleted { cycle, point, hook, outcome, error, duration_ms } => {
                 let message =
                     call::hook(*cycle, point, hook, *outcome).measured(text::duration(*duration_ms));
@@ -216,6 +218,20 @@ fn setup(provider: &str, config: &Value, tools: &[String]) -> Message {
         .prose(Tone::Faint, &format!("evaluator {}", name("evaluator")))
         .prose(Tone::Faint, &format!("tools {}", tools.join(", ")))
         .prose(Tone::Faint, &format!("at most {}", limits.join(", ")))
+}
+
+/// Returns what commands are confined to.
+fn sandbox(confinement: &Confinement) -> Message {
+    let Confinement { mode, landlock, seccomp, network, .. } = confinement;
+    let message = Message::new(Place::default(), Text::of(Tone::Plain, format!("sandbox {mode}")));
+    let by = match (landlock, seccomp) {
+        (0, false) => "commands are not confined".to_owned(),
+        (0, true) => "by seccomp".to_owned(),
+        (level, false) => format!("by Landlock {level}"),
+        (level, true) => format!("by Landlock {level} and seccomp"),
+    };
+    let network = if *network { "network on" } else { "network off" };
+    message.prose(Tone::Faint, &format!("{by}, {network}"))
 }
 
 fn logged(entry: &LogEntry) -> Message {

@@ -1,7 +1,11 @@
 //! Owns child processes: one command with its output, and the end of everything that it started.
 //!
-//! A command is a process group in a session of its own (a job on Windows): it has no terminal that it could draw on or ask. Nothing of the group outlives [`run`], whether the command ends, runs out of
-//! time or the future is dropped; a process that leaves its group on purpose does escape.
+//! A command is a process group in a session of its own (a job on Windows): it has no terminal that it could draw on or ask. Nothing of the
+//! group outlives [`run`], whether the command ends, runs out of time or the future is dropped. A process that leaves its group on purpose
+//! escapes, unless there is a [`Supervisor`]: then nothing does, not even when tepa itself is killed.
+
+#[cfg(unix)]
+pub mod supervisor;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,8 +19,12 @@ use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture as _;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::ChildStdin;
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
+use tokio_util::task::TaskTracker;
+
+use crate::sandbox::Policy;
 
 /// How much of each output stream is kept, in bytes.
 pub const OUTPUT_LIMIT: usize = 1 << 20;
@@ -29,6 +37,41 @@ const PIPE_GRACE: Duration = Duration::from_millis(250);
 
 /// How long a killed process may take to go; only a process that hangs in the kernel takes longer.
 const KILL_GRACE: Duration = Duration::from_secs(1);
+
+/// How long a supervisor may take to see a command off: it grants the same grace to the command, and then to what that leaves.
+const SUPERVISOR_GRACE: Duration = Duration::from_secs(4);
+
+/// How the commands of a run are started.
+#[derive(Debug, Clone, Default)]
+pub struct Setting {
+    /// The whole environment of a command.
+    pub environment: BTreeMap<OsString, OsString>,
+    /// Who stands between tepa and a command; without one, commands are not confined.
+    pub supervisor: Option<Supervisor>,
+}
+
+/// The program that confines commands and sees them off: tepa itself (Linux only).
+#[derive(Debug, Clone)]
+pub struct Supervisor {
+    /// The path of tepa's own binary.
+    pub program: PathBuf,
+    /// What a command may touch; everything if there is none.
+    pub policy: Option<Policy>,
+    leaving: TaskTracker,
+}
+
+impl Supervisor {
+    /// Returns the supervisor that is `program`.
+    pub fn new(program: PathBuf, policy: Option<Policy>) -> Self {
+        Self { program, policy, leaving: TaskTracker::new() }
+    }
+
+    /// Waits until the commands that were dropped are gone with all that they started.
+    pub async fn all_gone(&self) {
+        self.leaving.close();
+        self.leaving.wait().await;
+    }
+}
 
 /// One command to run.
 #[derive(Debug, Clone)]
@@ -45,6 +88,8 @@ pub struct Command {
     pub input: Option<Vec<u8>>,
     /// The longest that it may run.
     pub timeout: Duration,
+    /// Who stands in between.
+    pub supervisor: Option<Supervisor>,
 }
 
 /// How a command ended by itself.
@@ -79,61 +124,86 @@ pub enum ProcessError {
 
 impl Command {
     /// Returns the command that hands `script` to the shell of the system.
-    pub fn shell(
-        script: &str,
-        folder: PathBuf,
-        environment: BTreeMap<OsString, OsString>,
-        timeout: Duration,
-    ) -> Self {
+    pub fn shell(script: &str, folder: PathBuf, setting: &Setting, timeout: Duration) -> Self {
         let (program, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+        let Setting { environment, supervisor } = setting.clone();
         let arguments = vec![flag.into(), script.into()];
-        Self { program: program.into(), arguments, folder, environment, input: None, timeout }
+        Self { program: program.into(), arguments, folder, environment, input: None, timeout, supervisor }
+    }
+
+    /// Returns what is really started: the supervisor with the command as its arguments, or the command itself.
+    #[cfg(unix)]
+    fn line(&self) -> Result<(OsString, Vec<OsString>), ProcessError> {
+        let Some(Supervisor { program, policy, .. }) = &self.supervisor else {
+            return Ok((self.program.clone(), self.arguments.clone()));
+        };
+        let input = if self.input.is_some() { supervisor::Input::Framed } else { supervisor::Input::Null };
+        let orders = supervisor::Orders { policy: policy.clone(), input };
+        let orders = serde_json::to_string(&orders).map_err(|e| ProcessError::Wait(e.into()))?;
+        let head = [supervisor::ARGUMENT.into(), orders.into(), self.program.clone()];
+        Ok((program.clone().into(), head.into_iter().chain(self.arguments.iter().cloned()).collect()))
+    }
+
+    #[cfg(not(unix))]
+    fn line(&self) -> Result<(OsString, Vec<OsString>), ProcessError> {
+        Ok((self.program.clone(), self.arguments.clone()))
     }
 }
 
 /// Runs a command to its end.
 pub async fn run(command: Command) -> Result<Outcome, ProcessError> {
-    let mut group = Group::start(&command)?;
+    let limit = command.timeout;
+    let (mut group, (stdin, out, err)) = Group::start(&command)?;
     let mut stdout = Captured::default();
     let mut stderr = Captured::default();
-    let status = {
-        let (stdin, out, err) =
-            (group.child.stdin().take(), group.child.stdout().take(), group.child.stderr().take());
-        let mut pipes = pin!(
-            async { tokio::join!(feed(stdin, command.input), stdout.fill(out), stderr.fill(err)) }.fuse()
-        );
-        let mut deadline = pin!(sleep(command.timeout));
-        let status = loop {
+    let ended = {
+        let feed = async { feed(stdin, command.input, command.supervisor.is_some()).await };
+        let mut input = pin!(feed.fuse());
+        // The line to a supervisor stays open as long as this does.
+        let mut line = None;
+        let mut pipes = pin!(async { tokio::join!(stdout.fill(out), stderr.fill(err)) }.fuse());
+        let mut deadline = pin!(sleep(limit));
+        let ended = loop {
             tokio::select! {
-                status = group.exited() => break status.map_err(ProcessError::Wait)?,
+                status = group.exited() => break Some(status.map_err(ProcessError::Wait)?),
+                handed = &mut input, if !input.is_terminated() => line = handed,
                 _ = &mut pipes, if !pipes.is_terminated() => {}
-                () = &mut deadline => {
-                    group.terminate().await;
-                    return Err(ProcessError::TimedOut(command.timeout));
-                }
+                () = &mut deadline => break None,
             }
         };
-        if !pipes.is_terminated() {
+        drop(line);
+        if ended.is_some() && !pipes.is_terminated() {
             let _ = timeout(PIPE_GRACE, pipes).await;
         }
-        status
+        ended
+    };
+    let Some(status) = ended else {
+        group.terminate().await;
+        return Err(ProcessError::TimedOut(limit));
     };
     group.end().await;
     Ok(Outcome { stdout: stdout.into_text(), stderr: stderr.into_text(), exit_code: exit_code(status) })
 }
 
+/// The way to a command's input and from its two outputs.
+type Pipes = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
+
 /// A running command and its descendants.
 struct Group {
-    child: Box<dyn ChildWrapper>,
-    ended: bool,
+    /// Absent once it is on its way out.
+    child: Option<Box<dyn ChildWrapper>>,
+    /// Where the way out of a supervised one is kept track of.
+    leaving: Option<TaskTracker>,
 }
 
 impl Group {
-    fn start(command: &Command) -> Result<Self, ProcessError> {
-        let stdin = if command.input.is_some() { Stdio::piped() } else { Stdio::null() };
-        let mut wrap = CommandWrap::with_new(&command.program, |child| {
+    fn start(command: &Command) -> Result<(Self, Pipes), ProcessError> {
+        let piped = command.input.is_some() || command.supervisor.is_some();
+        let stdin = if piped { Stdio::piped() } else { Stdio::null() };
+        let (program, arguments) = command.line()?;
+        let mut wrap = CommandWrap::with_new(program, |child| {
             child
-                .args(&command.arguments)
+                .args(arguments)
                 .current_dir(&command.folder)
                 .env_clear()
                 .envs(&command.environment)
@@ -145,51 +215,79 @@ impl Group {
         wrap.wrap(process_wrap::tokio::ProcessSession);
         #[cfg(windows)]
         wrap.wrap(process_wrap::tokio::JobObject);
-        let child = wrap.wrap(KillOnDrop).spawn().map_err(|source| ProcessError::Start {
+        // A supervisor must outlive what it sees off.
+        let leaving = command.supervisor.as_ref().map(|supervisor| supervisor.leaving.clone());
+        if leaving.is_none() {
+            wrap.wrap(KillOnDrop);
+        }
+        let mut child = wrap.spawn().map_err(|source| ProcessError::Start {
             program: command.program.to_string_lossy().into_owned(),
             source,
         })?;
-        Ok(Self { child, ended: false })
+        let (stdin, stdout, stderr) = (child.stdin().take(), child.stdout().take(), child.stderr().take());
+        Ok((Self { child: Some(child), leaving }, (stdin, stdout, stderr)))
     }
 
     /// Returns how the command itself ended; waiting for the group would wait for what it left in the background.
     async fn exited(&mut self) -> io::Result<ExitStatus> {
-        self.child.inner_mut().wait().await
+        match &mut self.child {
+            Some(child) => child.inner_mut().wait().await,
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
     }
 
-    /// Asks the group to end, then ends it.
+    /// Asks the group to end, then ends it. A supervisor does both, and has been told: the line to it has ended.
     async fn terminate(mut self) {
+        let grace = if self.leaving.is_some() { SUPERVISOR_GRACE } else { TERM_GRACE };
         #[cfg(unix)]
-        {
+        if let (Some(child), None) = (&self.child, &self.leaving) {
             const SIGTERM: i32 = 15;
-            if self.child.signal(SIGTERM).is_ok() {
-                let _ = timeout(TERM_GRACE, self.exited()).await;
-            }
+            let _ = child.signal(SIGTERM);
         }
+        let _ = timeout(grace, self.exited()).await;
         self.end().await;
     }
 
     /// Kills what is left of the group. That nothing is left is the usual case and an error of the system call.
     async fn end(mut self) {
-        let _ = self.child.start_kill();
-        let _ = timeout(KILL_GRACE, self.child.wait()).await;
-        self.ended = true;
+        if let Some(mut child) = self.child.take() {
+            let _ = child.start_kill();
+            let _ = timeout(KILL_GRACE, child.wait()).await;
+        }
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if !self.ended {
-            let _ = self.child.start_kill();
+        let Some(mut child) = self.child.take() else { return };
+        match (&self.leaving, Handle::try_current()) {
+            // It sees the command off by itself, because the line to it ends; whoever ends the run waits for that.
+            (Some(leaving), Ok(handle)) => {
+                leaving.spawn_on(
+                    async move {
+                        let _ = timeout(SUPERVISOR_GRACE, child.wait()).await;
+                    },
+                    &handle,
+                );
+            }
+            (Some(_), Err(_)) => {}
+            (None, _) => {
+                let _ = child.start_kill();
+            }
         }
     }
 }
 
-/// Hands `input` to the command; one that does not read it all is not at fault.
-async fn feed(stdin: Option<ChildStdin>, input: Option<Vec<u8>>) {
-    if let (Some(mut stdin), Some(input)) = (stdin, input) {
+/// Hands `input` to the command; one that does not read it all is not at fault. Returns the line to a supervisor, which must stay open.
+async fn feed(stdin: Option<ChildStdin>, input: Option<Vec<u8>>, supervised: bool) -> Option<ChildStdin> {
+    let mut stdin = stdin?;
+    if let Some(input) = input {
+        if supervised {
+            stdin.write_all(&(input.len() as u64).to_be_bytes()).await.ok()?;
+        }
         let _ = stdin.write_all(&input).await;
     }
+    supervised.then_some(stdin)
 }
 
 /// The kept part of one output stream.
@@ -246,7 +344,8 @@ mod tests {
 
     fn script(folder: &Path, text: &str, timeout: Duration) -> Command {
         let path = std::env::var_os("PATH").unwrap();
-        Command::shell(text, folder.to_owned(), BTreeMap::from([("PATH".into(), path)]), timeout)
+        let environment = BTreeMap::from([("PATH".into(), path)]);
+        Command::shell(text, folder.to_owned(), &Setting { environment, supervisor: None }, timeout)
     }
 
     /// Returns once `look` has something to show; fails after a while.
