@@ -138,7 +138,8 @@ fn there_is_one_door_for_each_thing() {
     ];
     let mut faults = Vec::new();
     for (file, text) in shipped() {
-        let code = code(&text);
+        // What the program was built for is no part of its environment.
+        let code = code(&text).replace("std::env::consts", "");
         for (word, allowed) in doors {
             let inside = allowed.iter().any(|place| file.starts_with(place));
             if code.contains(word) && !inside {

@@ -145,6 +145,9 @@ fn event_types(work: &Path) -> String {
     let mut types = String::new();
     for line in lines.lines() {
         let event: serde_json::Value = serde_json::from_str(line).unwrap();
+        if event["code"] == "sandbox_incomplete" {
+            continue;
+        }
         types.push_str(event["type"].as_str().unwrap());
         for key in ["step", "tool"] {
             if let Some(value) = event[key].as_str() {
@@ -172,7 +175,7 @@ fn bench(scenario: &Path) -> Bench {
     bench
 }
 
-/// Takes out what differs from run to run: times and run ids.
+/// Takes out what differs from run to run (times and run ids) and from machine to machine (what the kernel can confine).
 fn normal(text: &str) -> String {
     static TIMES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b\d+(\.\d+)? (ms|s)\b").unwrap());
     static IDS: LazyLock<Regex> = LazyLock::new(|| {
@@ -181,7 +184,16 @@ fn normal(text: &str) -> String {
     static DURATIONS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#""durationMs": \d+"#).unwrap());
     static MOMENTS: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r#"\d{4}-\d\d-\d\dT[0-9:.]+Z|("timestamp": )\d+"#).unwrap());
-    let text = TIMES.replace_all(text, "[TIME]");
+    static SANDBOX: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"(?m)("sandbox": )\{[^}]*\}|^    (?:by \S.*|commands are not confined), network o.*$"#)
+            .unwrap()
+    });
+    static UNCONFINED: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?m)^warning.*: commands are not confined as they should be.*\n(    .*\n)*").unwrap()
+    });
+    let text = UNCONFINED.replace_all(text, "");
+    let text = SANDBOX.replace_all(&text, "$1[CONFINED]");
+    let text = TIMES.replace_all(&text, "[TIME]");
     let text = MOMENTS.replace_all(&text, "${1}0");
     let text = DURATIONS.replace_all(&text, "\"durationMs\": 0");
     IDS.replace_all(&text, "[RUN]").into_owned()

@@ -35,7 +35,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         let program = arguments.next();
         // Before anything else: a supervisor is one thread and the sandbox that it builds.
         if arguments.next_if(|first| first == supervisor::ARGUMENT).is_some() {
-            return supervisor::main(arguments);
+            return supervisor::main(arguments).unwrap_or_else(|error| {
+                use std::io::Write as _;
+                // What has gone wrong before the command began stands in the place of its own errors.
+                let _ = writeln!(std::io::stderr(), "tepa: {error}");
+                ExitCode::from(supervisor::NOT_STARTED)
+            });
         }
         program.into_iter().chain(arguments)
     };

@@ -296,7 +296,8 @@ pub struct RunResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,
     /// What commands were confined to.
-    pub sandbox: Confinement,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Confinement>,
     /// What broke, when the run did not end by a verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

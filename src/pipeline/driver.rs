@@ -181,7 +181,7 @@ impl Run<'_> {
             cost: state.cost(),
             checks: state.checks().to_vec(),
             evaluation: state.evaluation().cloned(),
-            sandbox: self.pipeline.confinement.clone(),
+            sandbox: Some(self.pipeline.confinement.clone()),
             error: (!judged).then(|| settlement.feedback().to_owned()),
         })
     }

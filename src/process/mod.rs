@@ -156,14 +156,13 @@ pub async fn run(command: Command) -> Result<Outcome, ProcessError> {
     let (mut group, (stdin, out, err)) = Group::start(&command)?;
     let mut stdout = Captured::default();
     let mut stderr = Captured::default();
-    let ended = {
-        let feed = async { feed(stdin, command.input, command.supervisor.is_some()).await };
-        let mut input = pin!(feed.fuse());
-        // The line to a supervisor stays open as long as this does.
+    let status = {
+        // Boxed, because dropping it early ends the line to a supervisor.
+        let mut input = Box::pin(feed(stdin, command.input, command.supervisor.is_some()).fuse());
         let mut line = None;
         let mut pipes = pin!(async { tokio::join!(stdout.fill(out), stderr.fill(err)) }.fuse());
         let mut deadline = pin!(sleep(limit));
-        let ended = loop {
+        let status = loop {
             tokio::select! {
                 status = group.exited() => break Some(status.map_err(ProcessError::Wait)?),
                 handed = &mut input, if !input.is_terminated() => line = handed,
@@ -171,15 +170,21 @@ pub async fn run(command: Command) -> Result<Outcome, ProcessError> {
                 () = &mut deadline => break None,
             }
         };
-        drop(line);
-        if ended.is_some() && !pipes.is_terminated() {
+        drop((line, input));
+        let Some(status) = status else {
+            // What it says on its way out is read, so that it does not hang on it.
+            let mut leaving = pin!(group.terminate());
+            loop {
+                tokio::select! {
+                    () = &mut leaving => return Err(ProcessError::TimedOut(limit)),
+                    _ = &mut pipes, if !pipes.is_terminated() => {}
+                }
+            }
+        };
+        if !pipes.is_terminated() {
             let _ = timeout(PIPE_GRACE, pipes).await;
         }
-        ended
-    };
-    let Some(status) = ended else {
-        group.terminate().await;
-        return Err(ProcessError::TimedOut(limit));
+        status
     };
     group.end().await;
     Ok(Outcome { stdout: stdout.into_text(), stderr: stderr.into_text(), exit_code: exit_code(status) })

@@ -22,7 +22,7 @@ use crate::sandbox::{self, Policy};
 pub const ARGUMENT: &str = "__supervise";
 
 /// The exit code of a command that was not started: `env` and `chroot` use it so.
-const NOT_STARTED: u8 = 125;
+pub const NOT_STARTED: u8 = 125;
 
 /// How long the killing of what is left may take before it is given up; only a process that hangs in the kernel takes longer.
 const KILLING: Duration = Duration::from_secs(2);
@@ -52,37 +52,47 @@ pub(super) enum Input {
 }
 
 /// Runs the command that `arguments` (without the program's own name and [`ARGUMENT`]) order; returns its exit code.
-pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+pub fn main(mut arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, NotStarted> {
     let orders = arguments.next().and_then(|text| serde_json::from_str::<Orders>(text.to_str()?).ok());
     let (Some(orders), Some(program)) = (orders, arguments.next()) else {
-        complain("this is how tepa starts the commands of a run; it is not for people");
-        return ExitCode::from(2);
+        return Err(NotStarted::Orders);
     };
-    match supervise(orders, &program, arguments.collect()) {
-        Ok(status) => exit_code(status),
-        Err(error) => {
-            complain(&error.to_string());
-            ExitCode::from(NOT_STARTED)
-        }
-    }
+    supervise(orders, &program, arguments.collect()).map(exit_code)
 }
 
 /// Why a command was not started.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+pub enum NotStarted {
+    /// The arguments are not those that tepa gives.
+    #[error("this is how tepa starts the commands of a run; it is not for people")]
+    Orders,
+    /// There is no such program, or it cannot be run.
     #[error("cannot start `{program}`: {source}")]
-    Start { program: String, source: io::Error },
+    Start {
+        /// As it was named.
+        program: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The sandbox cannot be entered.
     #[error(transparent)]
     Sandbox(#[from] sandbox::SandboxError),
+    /// The sandbox would not hold what it held before.
     #[error("the kernel confines less than it did when the run began")]
     Weaker,
+    /// Nobody would see the command off.
     #[error("cannot supervise `{program}`: {source}")]
-    Supervise { program: String, source: io::Error },
+    Supervise {
+        /// As it was named.
+        program: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
 }
 
-fn supervise(orders: Orders, program: &OsString, arguments: Vec<OsString>) -> Result<ExitStatus, Failure> {
+fn supervise(orders: Orders, program: &OsString, arguments: Vec<OsString>) -> Result<ExitStatus, NotStarted> {
     let name = program.to_string_lossy().into_owned();
-    let unable = |source| Failure::Supervise { program: name.clone(), source };
+    let unable = |source| NotStarted::Supervise { program: name.clone(), source };
     adopt_orphans().map_err(unable)?;
     let mut command = Command::new(program);
     let stdin = if orders.input == Input::Null { Stdio::null() } else { Stdio::piped() };
@@ -130,21 +140,23 @@ fn anything_left() -> bool {
 }
 
 /// Starts the command from a thread that entered the sandbox: the command inherits it, and the supervisor stays outside, out of its reach.
-fn start(mut command: Command, policy: Option<Policy>, name: &str) -> Result<Child, Failure> {
+fn start(mut command: Command, policy: Option<Policy>, name: &str) -> Result<Child, NotStarted> {
     let started = thread::spawn(move || {
         if let Some(policy) = policy {
             let entered = sandbox::enter(&policy)?;
             // The policy names the level that was found when the run began.
             if entered.landlock < policy.landlock {
-                return Err(Failure::Weaker);
+                return Err(NotStarted::Weaker);
             }
         }
-        command.spawn().map_err(|source| Failure::Start { program: String::new(), source })
+        command.spawn().map_err(|source| NotStarted::Start { program: String::new(), source })
     });
     match started.join() {
-        Ok(Err(Failure::Start { source, .. })) => Err(Failure::Start { program: name.to_owned(), source }),
+        Ok(Err(NotStarted::Start { source, .. })) => {
+            Err(NotStarted::Start { program: name.to_owned(), source })
+        }
         Ok(ended) => ended,
-        Err(_) => Err(Failure::Supervise {
+        Err(_) => Err(NotStarted::Supervise {
             program: name.to_owned(),
             source: io::Error::other("the thread that starts it panicked"),
         }),
@@ -222,11 +234,6 @@ fn read_stat(stat: &str) -> Option<(bool, Option<Pid>)> {
 fn exit_code(status: ExitStatus) -> ExitCode {
     let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(1);
     ExitCode::from(u8::try_from(code).unwrap_or(1))
-}
-
-/// Standard error is the command's own: what has gone wrong before it began stands in its place.
-fn complain(message: &str) {
-    let _ = writeln!(io::stderr(), "tepa: {message}");
 }
 
 #[cfg(test)]
