@@ -10,7 +10,7 @@ use super::ui::Ui;
 use crate::config::{self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind};
 use crate::error::Error;
 use crate::prompt::{self, Prompt};
-use crate::session::shown;
+use crate::session::{learn_secrets, shown};
 use crate::source::{Diagnostic, Diagnostics, Document, Format, SourceError, SourceFile, UnknownKeys};
 use crate::tools;
 
@@ -59,7 +59,9 @@ pub(super) fn everything(
         return Err(Error::Invalid(invalid).into());
     };
     layers.push(Origin::CommandLine, flags(run, global));
-    Ok((layers.resolve()?, prompt))
+    let config = layers.resolve()?;
+    learn_secrets(&config, environment)?;
+    Ok((config, prompt))
 }
 
 /// Returns whether unknown keys are faults or warnings.
@@ -87,7 +89,9 @@ pub(super) fn standing_config(environment: &Environment, ui: &Ui) -> anyhow::Res
             Some(Err(faults)) => return Err(Error::Invalid(vec![faults]).into()),
         }
     }
-    Ok(layers.resolve()?)
+    let config = layers.resolve()?;
+    learn_secrets(&config, environment)?;
+    Ok(config)
 }
 
 /// A file that may hold a layer of the configuration.

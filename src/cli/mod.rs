@@ -126,13 +126,30 @@ fn answer_of_clap(answer: &clap::Error, environment: &Environment) -> ExitStatus
     }
 }
 
+/// Standard error for log lines: each one is written in one piece, and free of secrets.
+struct Redacting(Ui);
+
+impl std::io::Write for Redacting {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.say(&String::from_utf8_lossy(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Log lines for people who work on tepa itself, asked for by `TEPA_LOG=debug`.
 fn init_tracing(environment: &Environment, ui: &Ui) {
     if let Some(filter) = environment.variable("TEPA_LOG") {
         let subscriber = tracing_subscriber::fmt()
             .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
             .with_ansi(ui.color)
-            .with_writer(std::io::stderr)
+            .with_writer({
+                let ui = ui.clone();
+                move || Redacting(ui.clone())
+            })
             .finish();
         // Only the first subscriber of a process is taken; a second call of this function finds it there.
         let _ = tracing::subscriber::set_global_default(subscriber);

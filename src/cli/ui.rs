@@ -48,7 +48,7 @@ impl Ui {
         let (color, data_color) = (wanted(terminal), wanted(environment.stdout_is_terminal));
         let width = console::Term::stderr().size_checked().map_or(100, |(_, columns)| columns);
         let live = terminal && !dumb && environment.variable("CI").is_none();
-        Self { color, data_color, width, live, quiet, secrets: Secrets::new(environment.secrets()) }
+        Self { color, data_color, width, live, quiet, secrets: environment.secrets().clone() }
     }
 
     /// Writes data. A reader that went away is no error.

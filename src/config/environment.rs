@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
+use crate::secret::Secrets;
+
 /// Variables that hold a provider's key: children of a run do not inherit them.
 pub const KEY_VARIABLES: [&str; 4] =
     ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"];
@@ -21,6 +23,7 @@ pub struct Environment {
     pub stdout_is_terminal: bool,
     /// Whether standard error is a terminal.
     pub stderr_is_terminal: bool,
+    secrets: Secrets,
     /// tepa's own binary, as which it confines commands; absent where it cannot.
     pub launcher: Option<PathBuf>,
 }
@@ -28,8 +31,10 @@ pub struct Environment {
 impl Environment {
     /// Reads the environment of this process.
     pub fn capture() -> io::Result<Self> {
+        let variables = std::env::vars_os().collect();
         Ok(Self {
-            variables: std::env::vars_os().collect(),
+            secrets: keys(&variables),
+            variables,
             directory: std::env::current_dir()?,
             stdout_is_terminal: io::stdout().is_terminal(),
             stderr_is_terminal: io::stderr().is_terminal(),
@@ -39,8 +44,10 @@ impl Environment {
 
     /// Returns an environment without terminals, for tests and embedding.
     pub fn of(directory: PathBuf, variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        let variables = variables.into_iter().collect();
         Self {
-            variables: variables.into_iter().collect(),
+            secrets: keys(&variables),
+            variables,
             directory,
             stdout_is_terminal: false,
             stderr_is_terminal: false,
@@ -66,9 +73,20 @@ impl Environment {
         self.variable(name).map(|value| SecretString::from(value.trim().to_owned()))
     }
 
-    /// Returns every provider key that is set, to be kept out of everything that leaves.
-    pub fn secrets(&self) -> Vec<SecretString> {
-        KEY_VARIABLES.iter().filter_map(|name| self.secret(name)).collect()
+    /// Returns what must not leave: every provider key that is set, and what is learnt later.
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
+    /// Returns the variables whose names one of `patterns` names.
+    pub fn matching(&self, patterns: &[String]) -> Vec<SecretString> {
+        let named = |name: &&OsString| {
+            let name = name.to_str().unwrap_or_default();
+            patterns.iter().any(|pattern| named_by(pattern, name))
+        };
+        let values =
+            self.variables.iter().filter(|(name, _)| named(name)).map(|(_, value)| value.to_string_lossy());
+        values.map(|value| SecretString::from(value.trim().to_owned())).collect()
     }
 
     /// Returns `path` as seen from the folder to work in.
@@ -105,6 +123,12 @@ impl Environment {
         });
         variables
     }
+}
+
+/// Returns the provider keys among `variables`.
+fn keys(variables: &BTreeMap<OsString, OsString>) -> Secrets {
+    let values = KEY_VARIABLES.iter().filter_map(|name| variables.get(OsStr::new(name))?.to_str());
+    Secrets::new(values.map(|value| SecretString::from(value.trim().to_owned())))
 }
 
 /// Variables that say who and where somebody is and how to talk to them, and where toolchains are.
@@ -181,7 +205,7 @@ mod tests {
         assert_eq!(inherited(&[]), ["LC_TIME", "PATH"]);
         assert_eq!(inherited(&["DEPLOY_*"]), ["DEPLOY_TOKEN", "DEPLOY_URL", "LC_TIME", "PATH"]);
         assert_eq!(inherited(&["*"]), ["DEPLOY_TOKEN", "DEPLOY_URL", "LC_TIME", "PATH", "TEPA_X"]);
-        assert_eq!(environment.secrets().len(), 2);
+        assert_eq!(environment.matching(&["DEPLOY_*".to_owned()]).len(), 2);
     }
 
     #[test]

@@ -17,7 +17,6 @@ use crate::providers::retry::{Policy, Retrying};
 use crate::providers::suggesting::Suggesting;
 use crate::providers::vendor::Connection;
 use crate::providers::{anthropic, gemini, openai, openai_compatible};
-use crate::secret::Secrets;
 
 /// Who answers, and what is to be saved when nobody asks any more.
 pub(super) type Wired = (Arc<dyn Provider>, Option<Arc<Recording>>);
@@ -80,7 +79,7 @@ pub(super) fn provider(
             };
             let log = (config.llm_log.enabled && options.journal).then(|| {
                 let folder = root.join(&config.llm_log.folder);
-                LlmLog::new(folder, config.llm_log.include_content, Secrets::new(environment.secrets()))
+                LlmLog::new(folder, config.llm_log.include_content, environment.secrets().clone())
             });
             Arc::new(Retrying::new(Arc::new(Suggesting::new(vendor, kind, catalog)), policy, log))
         }
@@ -93,7 +92,7 @@ pub(super) fn provider(
         return Err(Error::usage(format!("the recording would replace the replies in `{name}`"))
             .hint("record into another file"));
     }
-    let recording = Recording::create(provider, path, &name, Secrets::new(environment.secrets()))?;
+    let recording = Recording::create(provider, path, &name, environment.secrets().clone())?;
     let recording = Arc::new(recording);
     Ok((Arc::<Recording>::clone(&recording), Some(recording)))
 }

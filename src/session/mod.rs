@@ -4,6 +4,7 @@
 
 mod confine;
 mod connect;
+mod secrets;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ use crate::template::Templates;
 use crate::text;
 use crate::tool::Registry;
 use crate::workspace::Workspace;
+
+pub use secrets::learn_secrets;
 
 /// What a run is asked to do beside its prompt and configuration.
 #[derive(Debug, Clone, Default)]
@@ -100,7 +103,7 @@ impl Session {
             templates,
             clock: Arc::<SystemClock>::clone(&clock),
         };
-        let secrets = Secrets::new(environment.secrets());
+        let secrets = environment.secrets().clone();
         let temporary = confined.temporary;
         Ok(Self { pipeline, prompt, run_id, secrets, required_sinks, clock, temporary })
     }

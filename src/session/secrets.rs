@@ -1,0 +1,76 @@
+//! Owns the learning of secrets that a configuration declares, before anything that may hold one is shown.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+
+use secrecy::SecretString;
+
+use super::shown;
+use crate::config::{Config, Environment};
+use crate::error::Error;
+
+/// The largest file that is read for secrets, in bytes.
+const LARGEST: u64 = 1 << 20;
+
+/// Makes what `config.secrets` names known to everything that writes.
+///
+/// # Errors
+/// A file that cannot be read: its content could not be kept out of anything.
+pub fn learn_secrets(config: &Config, environment: &Environment) -> Result<(), Error> {
+    let secrets = environment.secrets();
+    secrets.learn(environment.matching(&config.secrets.env));
+    for file in &config.secrets.files {
+        let path = environment.expand(file);
+        let name = shown(&path, environment);
+        let text = read(&path).map_err(|e| {
+            Error::usage(format!("the secrets in `{name}` cannot be read"))
+                .because(&e)
+                .hint("`secrets.files` names files that exist; leave out what is not there")
+        })?;
+        secrets.learn(in_file(&text));
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path)?;
+    if file.take(LARGEST + 1).read_to_end(&mut bytes)? as u64 > LARGEST {
+        return Err(std::io::Error::other("it is larger than 1 MiB"));
+    }
+    String::from_utf8(bytes).map_err(|_| std::io::Error::other("it is not text"))
+}
+
+/// Returns the whole, each line, and of a line such as `NAME=value` the value.
+fn in_file(text: &str) -> Vec<SecretString> {
+    let mut values = vec![text.trim()];
+    for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        match line.split_once('=').filter(|(name, value)| is_name(name) && !value.is_empty()) {
+            Some((_, value)) => values.push(value.trim().trim_matches(['"', '\''])),
+            None => values.push(line),
+        }
+    }
+    values.into_iter().map(|value| SecretString::from(value.to_owned())).collect()
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.trim().chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret as _;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_secret_whole_and_line_by_line() {
+        let text = "# comment\nexport A_KEY=\"value one\"\nB=two==\n-----BEGIN KEY-----\nMIIE=\n";
+        let values = in_file(text);
+        let values: Vec<&str> = values.iter().map(SecretString::expose_secret).collect();
+        assert_eq!(values[1..], ["value one", "two==", "-----BEGIN KEY-----", "MIIE="]);
+        assert_eq!(values[0], text.trim());
+    }
+}
