@@ -95,12 +95,12 @@ mod tests {
     /// `hello` in a gzip.
     const HELLO: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\x48\xcd\xc9\xc9\x07\x00\x86\xa6\x10\x36\x05\x00\x00\x00";
 
-    /// Returns a gzip that goes on with zeros for ever, as far as 1 GB.
+    /// Returns a gzip that goes on with zeros for ever, as far as 50 MB.
     fn bomb() -> Vec<u8> {
         // A block with fixed codes, one zero, then again and again: the last byte, 258 times.
         let mut bits = vec![0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0];
         let again = [1, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0];
-        bits.extend(again.into_iter().cycle().take(again.len() * 4_000_000));
+        bits.extend(again.into_iter().cycle().take(again.len() * 200_000));
         let mut bytes = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
         bytes.extend(bits.chunks(8).map(|bits| bits.iter().rev().fold(0, |byte, bit| byte << 1 | bit)));
         bytes
@@ -160,7 +160,7 @@ mod tests {
     fn what_is_not_text_is_named_and_not_shown() {
         assert_eq!(shown("image/png", b"\x89PNG\r\n", false), "[body of 6 B that is not text: image/png]");
         assert_eq!(shown("text/plain", b"a\0b", false), "[body of 3 B that is not text: text/plain]");
-        assert_eq!(shown("", b"\xff", true), "[body of more than 1 B that is not text: no content type]");
+        assert_eq!(shown("", b"\xff\xff", true), "[body of more than 2 B that is not text: no content type]");
         let headers = HeaderMap::from_iter([
             (CONTENT_TYPE, "text/html".parse().unwrap()),
             (CONTENT_ENCODING, "br".parse().unwrap()),

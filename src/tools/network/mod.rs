@@ -4,6 +4,7 @@
 
 mod address;
 mod body;
+mod fault;
 mod gate;
 mod outgoing;
 mod request;

@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(
             server.requests(),
             [format!(
-                "GET / HTTP/1.1\r\nuser-agent: tepa/{}\r\naccept: */*\r\naccept-encoding: gzip\r\nhost: 127.0.0.1:{}\r\n\r\n",
+                "GET / HTTP/1.1\r\naccept: */*\r\nuser-agent: tepa/{}\r\naccept-encoding: gzip\r\nhost: 127.0.0.1:{}\r\n\r\n",
                 env!("CARGO_PKG_VERSION"),
                 server.port()
             )]
