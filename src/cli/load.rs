@@ -225,6 +225,7 @@ fn flags(run: &RunArguments, global: &GlobalArguments) -> Value {
             "maxDuration": run.timeout,
         },
         "tools": (!run.tools.is_empty()).then_some(&run.tools),
+        "denyTools": (!run.deny_tool.is_empty()).then_some(&run.deny_tool),
         "logging": {"level": level},
     })
 }

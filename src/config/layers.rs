@@ -1,4 +1,4 @@
-//! Owns how layers become one configuration: deep merge, later wins, lists are replaced whole.
+//! Owns how layers become one configuration: deep merge, later wins, lists are replaced whole unless they deny or keep secret.
 
 use serde_json::{Map, Value, json};
 
@@ -80,12 +80,18 @@ fn merge(into: &mut Value, layer: &Value) {
     }
 }
 
+/// Lists that grow from layer to layer: what one of them denies or keeps secret, a later one cannot give away by saying something else.
+const GROWING: [&str; 3] = ["denyTools", "env", "files"];
+
 fn merge_maps(into: &mut Map<String, Value>, layer: &Map<String, Value>) {
     for (key, value) in layer {
-        match into.get_mut(key) {
-            Some(old) => merge(old, value),
-            None if value.is_null() => {}
-            None => {
+        match (into.get_mut(key), value) {
+            (Some(Value::Array(old)), Value::Array(new)) if GROWING.contains(&key.as_str()) => {
+                old.extend(new.iter().cloned());
+            }
+            (Some(old), _) => merge(old, value),
+            (None, Value::Null) => {}
+            (None, _) => {
                 into.insert(key.clone(), value.clone());
             }
         }
@@ -116,11 +122,11 @@ mod tests {
         let mut layers = Layers::defaults().unwrap();
         layers.push(
             Origin::File("a".into()),
-            json!({"limits": {"maxCycles": 2, "maxTokens": 10}, "tools": ["a", "b"]}),
+            json!({"limits": {"maxCycles": 2, "maxTokens": 10}, "tools": ["a", "b"], "denyTools": ["d"], "secrets": {"env": ["X"]}}),
         );
         layers.push(
             Origin::CommandLine,
-            json!({"limits": {"maxCycles": 3, "toolTimeout": null}, "tools": ["c"]}),
+            json!({"limits": {"maxCycles": 3, "toolTimeout": null}, "tools": ["c"], "denyTools": ["e"], "secrets": {"env": []}}),
         );
         let config = layers.resolve().unwrap();
         assert_eq!(
@@ -128,5 +134,8 @@ mod tests {
             (3, 10, 30_000)
         );
         assert_eq!(config.tools, ["c"]);
+        // What denies or hides is not taken back.
+        assert_eq!(config.deny_tools, ["d", "e"]);
+        assert_eq!(config.secrets.env, ["X"]);
     }
 }

@@ -5,6 +5,7 @@
 mod catalog;
 mod environment;
 mod file;
+mod host;
 mod layers;
 mod tools;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use catalog::{Catalog, Price, Prices};
 pub use environment::{Environment, KEY_VARIABLES};
 pub use file::{ConfigFile, DurationText, load};
+pub use host::{HostPattern, HostPatternError};
 pub use layers::{Layers, Origin};
 pub use tools::{
     CommandEffect, CustomTool, McpServer, McpTransport, Network, Sandbox, SandboxMode, SecretSources,

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::DurationText;
+use super::{DurationText, HostPattern, HostPatternError};
 use crate::source::{Diagnostic, Diagnostics, Document};
 use crate::tool::ParameterDef;
 
@@ -154,7 +154,7 @@ impl SandboxMode {
 #[serde(rename_all = "camelCase")]
 pub struct Network {
     /// Hosts such as `api.example.com`, `*.example.com` or `localhost:8080`; empty for all.
-    pub allow_hosts: Vec<String>,
+    pub allow_hosts: Vec<HostPattern>,
 }
 
 /// Where values come from that must not turn up in anything that leaves.
@@ -185,6 +185,7 @@ pub(super) fn check(document: &Document, known: &[&str], faults: &mut Diagnostic
     }
     check_custom(document, &own, faults);
     check_servers(document, faults);
+    check_hosts(document, faults);
 }
 
 /// Returns the names of the custom tools in a configuration in the form of a file.
@@ -235,6 +236,16 @@ fn check_servers(document: &Document, faults: &mut Diagnostics) {
             || transport.is_some_and(|t| t.ends_with("http")) && says(server, "command")
         {
             fault(format!("the `type` of the server `{name}` contradicts the rest"), "leave `type` out");
+        }
+    }
+}
+
+fn check_hosts(document: &Document, faults: &mut Diagnostics) {
+    for (at, text) in texts(document.value().pointer("/network/allowHosts")) {
+        if let Err(error) = HostPattern::parse(text) {
+            let place = document.span_of_value(&format!("/network/allowHosts/{at}"));
+            faults
+                .push(Diagnostic::error("invalid", error.to_string()).at(place).hint(HostPatternError::HINT));
         }
     }
 }

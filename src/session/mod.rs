@@ -131,7 +131,7 @@ impl Session {
 /// Returns the tools that the configuration and the command line leave.
 pub fn registry(config: &Config, deny: &[String]) -> Result<Registry, Error> {
     let mut registry = Registry::default();
-    for tool in crate::tools::built_in() {
+    for tool in crate::tools::built_in(&config.network) {
         registry.register(tool).map_err(|e| Error::broken("the built-in tools clash").because(&e))?;
     }
     let known = registry.names();

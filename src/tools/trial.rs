@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::config::Network;
 use crate::process::Setting;
 use crate::tool::{Scratchpad, ToolContext};
 use crate::workspace::Workspace;
@@ -50,7 +51,7 @@ impl Trial {
 
     /// Calls a built-in tool as the pipeline does.
     pub(super) async fn call(&self, tool: &str, params: Value) -> Result<Value, String> {
-        let tools = super::built_in();
+        let tools = super::built_in(&Network { allow_hosts: Vec::new() });
         let tool = tools.iter().find(|candidate| candidate.name() == tool).unwrap();
         tool.invoke(params, &self.context).await.map_err(|error| error.to_string())
     }

@@ -220,7 +220,7 @@ impl Bench {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let capture = Capture { inner: provider, requests: Arc::clone(&requests) };
         let mut tools = Registry::default();
-        for tool in tepa::tools::built_in() {
+        for tool in tepa::tools::built_in(&resolve(config).network) {
             tools.register(tool).unwrap();
         }
         let pipeline = Pipeline {
