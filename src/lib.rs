@@ -14,6 +14,7 @@ pub mod persist;
 pub mod plan;
 pub mod process;
 pub mod prompt;
+pub mod seal;
 pub mod workspace;
 
 pub mod config;

@@ -85,8 +85,23 @@ fn options(arguments: &RunArguments, config: &Config, environment: &Environment)
         record: arguments.record.as_ref().map(resolve),
         result: arguments.result.as_ref().map(resolve),
         deny_tools: arguments.deny_tool.clone(),
+        protected: [Some(&arguments.prompt), arguments.config.as_ref()]
+            .into_iter()
+            .flatten()
+            .flat_map(|path| whole_way(&resolve(path)))
+            .collect(),
         journal: !arguments.no_journal,
     }
+}
+
+/// Returns the file and, where it is a link, what it leads to: either could be changed. Standard input is neither.
+fn whole_way(path: &Path) -> Vec<PathBuf> {
+    let Ok(target) = path.canonicalize() else { return Vec::new() };
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    let itself = folder.and_then(|folder| Some(folder.join(path.file_name()?)));
+    let mut files: Vec<PathBuf> = itself.into_iter().chain([target]).collect();
+    files.dedup();
+    files
 }
 
 /// Returns the replay file that belongs to a prompt: `task.yaml` has `task.replay.yaml`.

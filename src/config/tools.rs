@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{DurationText, HostPattern, HostPatternError};
+use crate::seal::Pattern;
 use crate::source::{Diagnostic, Diagnostics, Document};
 use crate::tool::ParameterDef;
 
@@ -181,6 +182,12 @@ pub(super) fn check(document: &Document, known: &[&str], faults: &mut Diagnostic
                 let fault = fault.at(document.span_of_value(&format!("/{key}/{at}")));
                 faults.push(fault.suggest(name, known.iter().copied()));
             }
+        }
+    }
+    for (at, glob) in texts(root.get("protect")) {
+        if let Err(error) = Pattern::parse(glob) {
+            let fault = Diagnostic::error("invalid", error.to_string());
+            faults.push(fault.at(document.span_of_value(&format!("/protect/{at}"))));
         }
     }
     check_custom(document, &own, faults);

@@ -88,6 +88,9 @@ pub struct Overruling {
     pub reason: String,
 }
 
+/// The check that protected files are what they were when the run began.
+pub const PROTECTED: &str = "protected";
+
 /// The outcome of one deterministic check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

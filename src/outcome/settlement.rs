@@ -26,6 +26,8 @@ pub enum Reason {
     Passed,
     /// The last cycle's verdict is fail.
     MaxCycles,
+    /// The last cycle's verdict is fail, and a file that no run may change is not what it was.
+    ProtectedPathModified,
     /// A plan could not be had or could not be executed.
     CycleError,
     /// A hook refused or broke.
@@ -58,7 +60,9 @@ pub struct Settlement {
 
 impl Settlement {
     /// Returns the settlement of the last evaluation of a run. Only a verdict that says pass makes a pass.
-    pub fn judged(evaluation: &Evaluation) -> Self {
+    ///
+    /// `tampered` says whether a failed verdict has to do with a protected file.
+    pub fn judged(evaluation: &Evaluation, tampered: bool) -> Self {
         match evaluation.verdict {
             Verdict::Pass => Self {
                 status: Some(RunStatus::Pass),
@@ -67,7 +71,7 @@ impl Settlement {
             },
             Verdict::Fail => Self {
                 status: Some(RunStatus::Fail),
-                reason: Reason::MaxCycles,
+                reason: if tampered { Reason::ProtectedPathModified } else { Reason::MaxCycles },
                 feedback: evaluation
                     .feedback
                     .clone()
@@ -88,7 +92,9 @@ impl Settlement {
             | Reason::Interrupted
             | Reason::Terminated => (Some(RunStatus::Terminated), reason),
             Reason::ProviderError | Reason::JournalError | Reason::InternalError => (None, reason),
-            Reason::Passed | Reason::MaxCycles => (None, Reason::InternalError),
+            Reason::Passed | Reason::MaxCycles | Reason::ProtectedPathModified => {
+                (None, Reason::InternalError)
+            }
         };
         Self { status, reason, feedback: message.into() }
     }
@@ -161,8 +167,8 @@ mod tests {
 
     #[test]
     fn exit_codes_follow_the_documented_table() {
-        assert_eq!(Settlement::judged(&evaluation(Verdict::Pass)).exit_code(), 0);
-        assert_eq!(Settlement::judged(&evaluation(Verdict::Fail)).exit_code(), 1);
+        assert_eq!(Settlement::judged(&evaluation(Verdict::Pass), false).exit_code(), 0);
+        assert_eq!(Settlement::judged(&evaluation(Verdict::Fail), false).exit_code(), 1);
         let code = |reason| Settlement::stopped(reason, "").exit_code();
         assert_eq!(code(Reason::CycleError), 1);
         assert_eq!(code(Reason::HookStopped), 1);

@@ -165,7 +165,8 @@ impl Run<'_> {
         outputs: &[Artifact],
         began: Duration,
     ) -> RunResult {
-        let judged = matches!(settlement.reason(), Reason::Passed | Reason::MaxCycles);
+        let judged =
+            matches!(settlement.reason(), Reason::Passed | Reason::MaxCycles | Reason::ProtectedPathModified);
         self.read(|state| RunResult {
             status: settlement.status(),
             cycles: state.cycle(),

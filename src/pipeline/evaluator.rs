@@ -15,7 +15,7 @@ use super::run::{Logged, Run, Stop};
 use super::shown;
 use crate::event::{Role, RunEvent};
 use crate::hook::{EvaluatorInput, PostEvaluator, PreEvaluator};
-use crate::outcome::{CheckResult, Evaluation, LogLevel, Overruling, Reason, Verdict};
+use crate::outcome::{CheckResult, Evaluation, LogLevel, Overruling, PROTECTED, Reason, Verdict};
 use crate::provider::Message;
 use crate::template::Template;
 use crate::text;
@@ -43,8 +43,9 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     let cycle = run.read(super::state::RunState::cycle);
     let prompt = run.read(|state| state.prompt().clone());
     let facts = evidence::gather(prompt.clone(), Arc::clone(&run.pipeline.workspace)).await?;
-    for fact in &facts {
-        run.emit(&RunEvent::CheckCompleted { cycle, result: fact.check.clone() })?;
+    let tampered = run.guard.broken().await?;
+    for result in facts.iter().map(|fact| fact.check.clone()).chain(tampered.iter().cloned()) {
+        run.emit(&RunEvent::CheckCompleted { cycle, result })?;
     }
     let input = run.read(|state| EvaluatorInput {
         prompt: state.prompt().clone(),
@@ -53,16 +54,17 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     });
     let (input, _) = run.ask::<PreEvaluator>(input).await?;
     let judged = ask_judge(run, &input, &facts).await?;
-    let checked = run.read(|state| overrule(judged, state.checks()));
+    let checked = run.read(|state| overrule(judged, state.checks_of_cycle()));
     let (answer, _) = run.ask::<PostEvaluator>(checked.clone()).await?;
     let mut evaluation = credit_hooks(&checked, answer)?;
     if evaluation.verdict == Verdict::Pass {
         // Judging takes time; what was judged must still be there, and no hook can make up for what is missing.
         let now = evidence::gather(prompt, Arc::clone(&run.pipeline.workspace)).await?;
-        for result in evidence::changes(&facts, now) {
+        let tampered_since = run.guard.broken().await?.into_iter().filter(|check| !tampered.contains(check));
+        for result in evidence::changes(&facts, now).into_iter().chain(tampered_since) {
             run.emit(&RunEvent::CheckCompleted { cycle, result })?;
         }
-        evaluation = run.read(|state| overrule(evaluation, state.checks()));
+        evaluation = run.read(|state| overrule(evaluation, state.checks_of_cycle()));
     }
     let duration_ms = run.since(began);
     let tokens_used = evaluation.tokens_used;
@@ -179,6 +181,12 @@ fn overrule(mut evaluation: Evaluation, checks: &[CheckResult]) -> Evaluation {
 
 fn complaint(check: &CheckResult) -> String {
     let path = check.path.as_deref().unwrap_or_default();
+    if check.check == PROTECTED {
+        return format!(
+            "protected file \"{path}\" was {}: leave it as it was when the run began",
+            check.actual
+        );
+    }
     if check.check == "exists" && check.actual == "does not exist" {
         return format!("expected output \"{path}\" does not exist");
     }

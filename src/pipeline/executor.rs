@@ -22,6 +22,7 @@ pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
     }) else {
         return Err(Stop::new(Reason::InternalError, "an execution without a plan was started"));
     };
+    run.guard.ready().await?;
     let (input, changed) = run.ask::<PreExecutor>(input).await?;
     let cycle = run.read(super::state::RunState::cycle);
     if !changed {

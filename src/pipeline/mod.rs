@@ -11,11 +11,13 @@ mod evidence;
 mod executor;
 mod llm;
 mod planner;
+mod protect;
 mod run;
 mod shown;
 pub mod state;
 mod step;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::{Config, Prices};
@@ -45,6 +47,8 @@ pub struct Pipeline {
     pub config: Config,
     /// What models cost.
     pub prices: Prices,
+    /// Files that no run may change beside those that the configuration names; absolute.
+    pub protected: Vec<PathBuf>,
     /// How the commands of tools are started.
     pub setting: Arc<Setting>,
     /// What they are confined to.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Pipeline;
+use super::protect::Guard;
 use super::state::RunState;
 use crate::event::{Fanout, Purpose, RunEvent};
 use crate::hook::{CycleMeta, HookFault, Point};
@@ -65,6 +66,7 @@ pub(super) struct Logged<'a> {
 
 pub(super) struct Run<'p> {
     pub(super) pipeline: &'p Pipeline,
+    pub(super) guard: Guard,
     inner: Mutex<Inner>,
 }
 
@@ -75,7 +77,7 @@ struct Inner {
 
 impl<'p> Run<'p> {
     pub(super) fn new(pipeline: &'p Pipeline, state: RunState, fanout: Fanout) -> Self {
-        Self { pipeline, inner: Mutex::new(Inner { state, fanout }) }
+        Self { pipeline, guard: Guard::begin(pipeline), inner: Mutex::new(Inner { state, fanout }) }
     }
 
     /// Records a fact. A run that cannot be recorded must not go on.

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::config::Prices;
 use crate::event::{Role, RunEvent};
 use crate::outcome::{
-    CheckResult, Cost, Evaluation, LogEntry, Reason, Settlement, StepResult, StepStatus, UsageReport, Verdict,
+    CheckResult, Cost, Evaluation, LogEntry, PROTECTED, Reason, Settlement, StepResult, StepStatus,
+    UsageReport, Verdict,
 };
 use crate::plan::{Plan, Step, graph};
 use crate::prompt::Prompt;
@@ -157,7 +158,11 @@ impl RunState {
                 }
                 self.checks.push(result.clone());
             }
-            RunEvent::EvaluationCompleted { evaluation, .. } => {
+            RunEvent::EvaluationCompleted { cycle, evaluation, .. } => {
+                // A cycle without checks has none; those of the one before are not its own.
+                if self.checked_in != *cycle {
+                    self.checks.clear();
+                }
                 self.evaluation = Some(evaluation.clone());
                 self.phase = Phase::Evaluated;
             }
@@ -207,7 +212,10 @@ impl RunState {
     pub fn settlement(&self) -> Settlement {
         match (&self.stop, &self.evaluation) {
             (Some((reason, message)), _) => Settlement::stopped(*reason, message.clone()),
-            (None, Some(evaluation)) => Settlement::judged(evaluation),
+            (None, Some(evaluation)) => {
+                let tampered = self.checks.iter().any(|check| check.check == PROTECTED && !check.passed);
+                Settlement::judged(evaluation, tampered)
+            }
             (None, None) => Settlement::stopped(Reason::InternalError, "the run ended without a verdict"),
         }
     }
@@ -271,6 +279,11 @@ impl RunState {
     /// Returns the checks of the last cycle that was evaluated.
     pub fn checks(&self) -> &[CheckResult] {
         &self.checks
+    }
+
+    /// Returns the checks of this cycle so far.
+    pub fn checks_of_cycle(&self) -> &[CheckResult] {
+        if self.checked_in == self.cycle { &self.checks } else { &[] }
     }
 
     /// Returns the last evaluation.

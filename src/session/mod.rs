@@ -37,6 +37,8 @@ pub struct Options {
     pub result: Option<PathBuf>,
     /// Tools to leave out.
     pub deny_tools: Vec<String>,
+    /// Files that no run may change beside those that the configuration names, absolute.
+    pub protected: Vec<PathBuf>,
     /// Whether to record the run under `.tepa/runs`.
     pub journal: bool,
 }
@@ -98,6 +100,7 @@ impl Session {
             workspace: Arc::new(workspace),
             config,
             prices,
+            protected: options.protected,
             setting: Arc::new(confined.setting),
             confinement: confined.confinement,
             templates,

@@ -230,6 +230,7 @@ impl Bench {
             workspace: Arc::new(Workspace::open(folder.path()).unwrap()),
             config: resolve(config),
             prices: Catalog::load().unwrap().prices(&resolve(config).pricing),
+            protected: Vec::new(),
             setting: Arc::new(Setting { environment: children(), supervisor: None }),
             confinement: Confinement::off(),
             templates: Templates::load().unwrap(),

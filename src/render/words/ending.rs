@@ -80,6 +80,7 @@ pub(super) fn stop(reason: Reason) -> &'static str {
     match reason {
         Reason::Passed => "the run passed",
         Reason::MaxCycles => "the cycles are used up",
+        Reason::ProtectedPathModified => "a protected file was changed",
         Reason::CycleError => "no plan to execute",
         Reason::HookStopped => "stopped by a hook",
         Reason::TokenBudget => "the token budget is used up",

@@ -1,0 +1,309 @@
+//! Owns what no run may change: the state of protected files when a run begins, and what has become of them.
+//!
+//! A file is compared by its content. Links are not followed: a link is its target's name, so that a protected file cannot be swapped for one.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _};
+use std::path::{Component, Path, PathBuf};
+
+use globset::{Glob, GlobBuilder, GlobMatcher};
+use sha2::{Digest as _, Sha256};
+
+/// Files that change although nobody changes anything: git writes down what it has looked at.
+const RESTLESS: [&str; 1] = [".git/index"];
+
+/// The largest file that is hashed, in bytes; beyond it, size and times have to do.
+const LARGEST_HASHED: u64 = 256 << 20;
+
+/// A glob that cannot say which files are protected.
+#[derive(Debug, thiserror::Error)]
+pub enum PatternError {
+    /// It is not a glob.
+    #[error("`{pattern}` is not a glob: {reason}")]
+    Malformed {
+        /// As it was written.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// It leads out of the folder that the run works in.
+    #[error("`{0}` has to be relative to the folder that the run works in, without `..`")]
+    Outside(String),
+}
+
+/// Which files are protected, by their path from the root.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    /// The folder or file below which everything lies that can match.
+    base: PathBuf,
+    matcher: GlobMatcher,
+}
+
+impl Pattern {
+    /// Reads a glob: `*` stays in one folder, `**` crosses folders.
+    pub fn parse(pattern: &str) -> Result<Self, PatternError> {
+        let path = Path::new(pattern);
+        if path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
+            return Err(PatternError::Outside(pattern.to_owned()));
+        }
+        let relative = pattern.trim_start_matches("./");
+        let glob: Glob = GlobBuilder::new(relative).literal_separator(true).build().map_err(|e| {
+            PatternError::Malformed { pattern: pattern.to_owned(), reason: e.kind().to_string() }
+        })?;
+        let plain = |part: &&str| !part.contains(['*', '?', '[', '{', '\\']);
+        let base = relative.split('/').take_while(plain).collect();
+        Ok(Self { base, matcher: glob.compile_matcher() })
+    }
+}
+
+/// The state of protected files at one moment.
+#[derive(Debug)]
+pub struct Seals {
+    root: PathBuf,
+    patterns: Vec<Pattern>,
+    files: Vec<PathBuf>,
+    before: BTreeMap<PathBuf, Sealed>,
+}
+
+/// A protected file that is not what it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// Relative to the root where it lies there, absolute elsewhere.
+    pub path: String,
+    /// `created`, `deleted` or `modified`.
+    pub what: &'static str,
+}
+
+/// A file as it was.
+#[derive(Debug)]
+struct Sealed {
+    stamp: Option<Stamp>,
+    content: Content,
+}
+
+/// What says without a look at the content that nothing has happened.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp(Vec<i128>);
+
+#[derive(Debug, PartialEq, Eq)]
+enum Content {
+    /// A file, with the hash of its content.
+    File { mode: u32, sha256: Vec<u8> },
+    /// A link, with what it names.
+    Link(PathBuf),
+    /// Something that is not read: its stamp has to do.
+    Unread,
+}
+
+impl Seals {
+    /// Takes the state of every file below `root` that a pattern names, and of `files` wherever they lie.
+    pub fn take(root: &Path, patterns: Vec<Pattern>, files: Vec<PathBuf>) -> Self {
+        let mut seals = Self { root: root.to_owned(), patterns, files, before: BTreeMap::new() };
+        let found = seals.find();
+        seals.before =
+            found.into_iter().map(|(path, metadata)| (path.clone(), seal(&path, &metadata))).collect();
+        seals
+    }
+
+    /// Returns what is not what it was, sorted by path.
+    pub fn broken(&self) -> Vec<Broken> {
+        let mut now = self.find();
+        let mut broken = Vec::new();
+        for (path, before) in &self.before {
+            let what = match now.remove(path) {
+                None => "deleted",
+                Some(metadata) if before.stamp.is_some() && before.stamp == stamp(&metadata) => continue,
+                Some(metadata) => {
+                    let after = seal(path, &metadata);
+                    // A file that was only written anew, or looked at, says the same.
+                    if after.content == before.content && after.content != Content::Unread {
+                        continue;
+                    }
+                    "modified"
+                }
+            };
+            broken.push(Broken { path: self.shown(path), what });
+        }
+        broken.extend(now.keys().map(|path| Broken { path: self.shown(path), what: "created" }));
+        broken.sort_by(|one, other| one.path.cmp(&other.path));
+        broken
+    }
+
+    /// Returns everything protected that exists.
+    fn find(&self) -> BTreeMap<PathBuf, Metadata> {
+        let mut found = BTreeMap::new();
+        for pattern in &self.patterns {
+            self.walk(&self.root.join(&pattern.base), pattern, &mut found);
+        }
+        for file in &self.files {
+            if let Ok(metadata) = file.symlink_metadata() {
+                found.insert(file.clone(), metadata);
+            }
+        }
+        found
+    }
+
+    fn walk(&self, path: &Path, pattern: &Pattern, found: &mut BTreeMap<PathBuf, Metadata>) {
+        let Ok(metadata) = path.symlink_metadata() else { return };
+        if metadata.is_dir() {
+            for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+                self.walk(&entry.path(), pattern, found);
+            }
+            return;
+        }
+        let relative = path.strip_prefix(&self.root).unwrap_or(path);
+        if pattern.matcher.is_match(relative) && !RESTLESS.iter().any(|file| relative == Path::new(file)) {
+            found.insert(path.to_owned(), metadata);
+        }
+    }
+
+    fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().replace('\\', "/")
+    }
+}
+
+fn seal(path: &Path, metadata: &Metadata) -> Sealed {
+    let content = if metadata.is_symlink() {
+        fs::read_link(path).map_or(Content::Unread, Content::Link)
+    } else if metadata.is_file() && metadata.len() <= LARGEST_HASHED {
+        hash(path).map_or(Content::Unread, |sha256| Content::File { mode: mode(metadata), sha256 })
+    } else {
+        Content::Unread
+    };
+    Sealed { stamp: stamp(metadata), content }
+}
+
+fn hash(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?.take(LARGEST_HASHED);
+    let (mut hash, mut chunk) = (Sha256::new(), vec![0; 64 << 10]);
+    loop {
+        match file.read(&mut chunk)? {
+            0 => return Ok(hash.finalize().to_vec()),
+            count => hash.update(&chunk[..count]),
+        }
+    }
+}
+
+/// The time of the last change of a file's record (`ctime`) is the kernel's own; nobody can set it back.
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+fn stamp(metadata: &Metadata) -> Option<Stamp> {
+    use std::os::unix::fs::MetadataExt as _;
+    let (modified, changed) = (metadata.mtime(), metadata.ctime());
+    let times = [modified, metadata.mtime_nsec(), changed, metadata.ctime_nsec()].map(i128::from);
+    let identity = [metadata.dev(), metadata.ino(), metadata.size(), u64::from(metadata.mode())];
+    Some(Stamp(identity.map(i128::from).into_iter().chain(times).collect()))
+}
+
+/// Without such a time, nothing says that a file is what it was but its content.
+#[cfg(not(unix))]
+fn stamp(_: &Metadata) -> Option<Stamp> {
+    None
+}
+
+#[cfg(unix)]
+fn mode(metadata: &Metadata) -> u32 {
+    use std::os::unix::fs::MetadataExt as _;
+    metadata.mode()
+}
+
+#[cfg(not(unix))]
+fn mode(metadata: &Metadata) -> u32 {
+    u32::from(metadata.permissions().readonly())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, file).unwrap();
+        }
+        folder
+    }
+
+    fn seals(folder: &tempfile::TempDir, patterns: &[&str], files: &[&str]) -> Seals {
+        let patterns = patterns.iter().map(|pattern| Pattern::parse(pattern).unwrap()).collect();
+        Seals::take(folder.path(), patterns, files.iter().map(|file| folder.path().join(file)).collect())
+    }
+
+    fn broken(seals: &Seals) -> Vec<String> {
+        seals.broken().into_iter().map(|broken| format!("{} {}", broken.path, broken.what)).collect()
+    }
+
+    #[test]
+    fn what_is_created_deleted_or_modified_is_found_and_nothing_else() {
+        let folder = folder(&[
+            ".git/config",
+            ".git/hooks/x",
+            ".git/index",
+            "task.yaml",
+            "src/a",
+            "keep.lock",
+            "src/b.lock",
+        ]);
+        let seals = seals(&folder, &[".git/**", "**/*.lock", "absent/**"], &["task.yaml", "later.sh"]);
+        assert_eq!(broken(&seals), Vec::<String>::new());
+        let write = |file: &str, text: &str| fs::write(folder.path().join(file), text).unwrap();
+        write(".git/index", "looked at");
+        write("src/a", "free");
+        write(".git/hooks/y", "new");
+        write("task.yaml", "easier");
+        write("later.sh", "new");
+        write("src/b.lock", "changed");
+        fs::remove_file(folder.path().join(".git/config")).unwrap();
+        // Written anew with what was there.
+        write("keep.lock", "keep.lock");
+        assert_eq!(
+            broken(&seals),
+            [
+                ".git/config deleted",
+                ".git/hooks/y created",
+                "later.sh created",
+                "src/b.lock modified",
+                "task.yaml modified"
+            ]
+        );
+        write("task.yaml", "task.yaml");
+        assert!(!broken(&seals).contains(&"task.yaml modified".to_owned()));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_cannot_be_swapped_for_a_link_or_made_a_program() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = folder(&["hooks/a", "hooks/b", "copy"]);
+        let seals = seals(&folder, &["hooks/**"], &[]);
+        let path = |file: &str| folder.path().join(file);
+        fs::write(path("copy"), "hooks/a").unwrap();
+        fs::remove_file(path("hooks/a")).unwrap();
+        std::os::unix::fs::symlink(path("copy"), path("hooks/a")).unwrap();
+        fs::set_permissions(path("hooks/b"), fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(broken(&seals), ["hooks/a modified", "hooks/b modified"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn times_that_are_set_back_hide_nothing() {
+        let folder = folder(&["a"]);
+        let seals = seals(&folder, &["a"], &[]);
+        let path = folder.path().join("a");
+        let before = fs::metadata(&path).unwrap().modified().unwrap();
+        fs::write(&path, "b").unwrap();
+        File::options().write(true).open(&path).unwrap().set_modified(before).unwrap();
+        assert_eq!(broken(&seals), ["a modified"]);
+    }
+
+    #[test]
+    fn a_pattern_stays_in_the_folder() {
+        for pattern in ["/etc/*", "../x", "a/../b"] {
+            assert!(matches!(Pattern::parse(pattern), Err(PatternError::Outside(_))), "{pattern}");
+        }
+        assert!(matches!(Pattern::parse("a{"), Err(PatternError::Malformed { .. })));
+    }
+}
