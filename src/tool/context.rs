@@ -63,8 +63,8 @@ impl ToolContext {
         Self { workspace, child_environment, timeout, now, seen }
     }
 
-    /// Returns the run's root.
-    pub fn workspace(&self) -> &Workspace {
+    /// Returns what the call may read and write.
+    pub fn workspace(&self) -> &Arc<Workspace> {
         &self.workspace
     }
 
