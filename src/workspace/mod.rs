@@ -107,7 +107,8 @@ impl Workspace {
     pub fn relative(&self, path: &str) -> Result<PathBuf, WorkspaceError> {
         let found = self.entrance(Path::new(path));
         let (root, rest) = found.ok_or_else(|| WorkspaceError::Outside(path.to_owned()))?;
-        Ok(self.shown(&root.path.join(rest)))
+        // Joined name by name: an empty rest would leave a slash behind the name of a file.
+        Ok(self.shown(&root.path.iter().chain(rest.iter()).collect::<PathBuf>()))
     }
 
     /// Returns where `path` leads with all links followed, relative to the run's folder where it is in there and else absolute; nothing
@@ -142,68 +143,87 @@ impl Workspace {
 mod tests {
     use super::*;
 
-    fn workspace() -> (tempfile::TempDir, Workspace) {
+    /// Returns a folder with `work`, `out` (may be written), `in` (may be read) and the file `notes.md` (may be written).
+    fn bounded(read_only: bool) -> (tempfile::TempDir, Workspace) {
         let dir = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(dir.path()).unwrap();
-        (dir, workspace)
+        for folder in ["work/sub", "out", "in/deep", "secret"] {
+            std::fs::create_dir_all(dir.path().join(folder)).unwrap();
+        }
+        for file in ["work/f", "in/f", "in/deep/f", "secret/f", "notes.md", "other.md"] {
+            std::fs::write(dir.path().join(file), file).unwrap();
+        }
+        let workspace = Workspace::open(&dir.path().join("work")).unwrap();
+        let at = |path: &str| dir.path().join(path);
+        let bounded =
+            workspace.with_roots(&[at("out"), at("notes.md")], &[at("in"), at("work/sub")], read_only);
+        (dir, bounded.unwrap())
     }
 
     #[test]
-    fn a_file_is_written_whole_with_its_folders_and_nothing_else_is_left() {
-        let (dir, workspace) = workspace();
-        assert_eq!(workspace.write("./a/b/../c.txt", b"one").unwrap(), "a/c.txt");
-        assert_eq!(workspace.write("a/c.txt", b"two").unwrap(), "a/c.txt");
-        assert_eq!(workspace.read("a/c.txt", 10).unwrap(), b"two");
-        assert_eq!(std::fs::read_dir(dir.path().join("a")).unwrap().count(), 1);
+    fn the_root_that_a_path_enters_by_its_words_says_what_it_may_do() {
+        let (dir, workspace) = bounded(false);
+        let absolute = |path: &str| dir.path().join(path).display().to_string();
+        assert_eq!(workspace.read(&absolute("in/deep/f"), 99).unwrap(), b"in/deep/f");
+        assert_eq!(workspace.read("../in/./f", 99).unwrap(), b"in/f");
+        assert_eq!(workspace.read("../in/../work/f", 99).unwrap(), b"work/f");
+        assert_eq!(workspace.write("../out/new/f", b"x").unwrap(), absolute("out/new/f"));
+        assert_eq!(workspace.write(&absolute("notes.md"), b"x").unwrap(), absolute("notes.md"));
+        assert_eq!(workspace.write(&absolute("work/g"), b"x").unwrap(), "g");
+        assert_eq!(
+            workspace.write("sub/g", b"x").unwrap(),
+            "sub/g",
+            "a list of what may be read takes nothing away"
+        );
+        for path in ["../in/f", &absolute("in/new"), &absolute("in")] {
+            assert!(matches!(workspace.write(path, b"x"), Err(WorkspaceError::NotWritable(_))), "{path}");
+        }
+        for path in
+            ["../secret/f", "..", "../other.md", &absolute("secret/f"), "../in/../secret/f", "../notes.md.x"]
+        {
+            assert!(matches!(workspace.read(path, 99), Err(WorkspaceError::Outside(_))), "{path}");
+            assert!(matches!(workspace.write(path, b"x"), Err(WorkspaceError::Outside(_))), "{path}");
+        }
     }
 
     #[test]
-    fn an_absolute_path_has_to_lie_in_the_root() {
-        let (_dir, workspace) = workspace();
-        let inside = workspace.root().join("x.txt");
-        assert_eq!(workspace.write(inside.to_str().unwrap(), b"x").unwrap(), "x.txt");
-        assert!(matches!(workspace.read("/etc/hostname", 10), Err(WorkspaceError::Outside(_))));
-        assert!(matches!(workspace.write("../x", b""), Err(WorkspaceError::Outside(_))));
+    fn read_only_means_everything_whatever_is_listed() {
+        let (dir, workspace) = bounded(true);
+        for path in ["f", "new/f", "../out/f", "../notes.md", "../in/f", "tepa.yaml"] {
+            let error = workspace.write(path, b"x").unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "`{path}` was not written: the sandbox is read-only, set `sandbox.mode` to `workspace-write` to change that"
+                )
+            );
+        }
+        assert!(!dir.path().join("work/new").exists());
+        assert_eq!(workspace.writable_roots().count(), 0);
+        assert_eq!(workspace.readable_roots().count(), 5);
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_link_cannot_lead_out() {
-        let (dir, workspace) = workspace();
-        std::os::unix::fs::symlink("/etc", dir.path().join("out")).unwrap();
-        assert!(matches!(workspace.read("out/hostname", 1000), Err(WorkspaceError::Outside(_))));
-        assert!(matches!(workspace.write("out/x", b""), Err(WorkspaceError::Outside(_))));
-        assert!(matches!(workspace.folder("out"), Err(WorkspaceError::Outside(_))));
+    fn the_roots_are_canonical_and_a_root_may_be_entered_by_the_name_it_was_given_by() {
+        let (dir, workspace) = bounded(false);
+        let base = dir.path().canonicalize().unwrap();
+        let writable: Vec<_> = workspace.writable_roots().collect();
+        assert_eq!(
+            writable,
+            [base.join("work"), base.join("out"), base.join("notes.md"), base.join("work/sub")]
+        );
+        std::os::unix::fs::symlink(base.join("secret"), base.join("work/cache")).unwrap();
+        let workspace = workspace.with_roots(&[base.join("work/cache")], &[], false).unwrap();
+        assert_eq!(workspace.read("cache/f", 99).unwrap(), b"secret/f");
+        assert_eq!(workspace.resolved("cache/f").unwrap(), base.join("secret/f"));
     }
 
     #[test]
-    fn a_huge_file_is_measured_and_not_read() {
-        let (dir, workspace) = workspace();
-        std::fs::File::create(dir.path().join("sparse")).unwrap().set_len(1 << 40).unwrap();
-        assert_eq!(workspace.digest("sparse").unwrap(), Digest { bytes: 1 << 40, sha256: None });
-        assert_eq!(workspace.ends("sparse", 1, 2).unwrap(), (vec![0], vec![0, 0]));
-    }
-
-    #[test]
-    fn the_records_of_runs_are_not_for_others_to_write() {
-        let (_dir, workspace) = workspace();
-        for path in [".tepa/runs/x/events.jsonl", "./a/../.tepa/x"] {
-            assert!(matches!(workspace.write(path, b""), Err(WorkspaceError::Records(_))));
-        }
-        assert_eq!(workspace.write(&"n".repeat(255), b"x").unwrap().len(), 255);
-    }
-
-    #[test]
-    fn size_kind_and_absence_are_told_apart() {
-        let (_dir, workspace) = workspace();
-        workspace.write("f", b"12345").unwrap();
-        assert!(matches!(workspace.read("f", 4), Err(WorkspaceError::TooLarge { limit: 4, .. })));
-        assert!(matches!(workspace.read(".", 4), Err(WorkspaceError::Folder(_))));
-        assert!(matches!(workspace.read("g", 4), Err(WorkspaceError::Missing(_))));
-        let digest = workspace.digest("f").unwrap();
-        let hash = "5994471abb01112afcc18159f6cc74b4f511b99806da59b3caf5a9c173cacfc5";
-        assert_eq!(digest, Digest { bytes: 5, sha256: Some(hash.to_owned()) });
-        assert_eq!(workspace.ends("f", 2, 2).unwrap(), (b"12".to_vec(), b"45".to_vec()));
-        assert_eq!(workspace.ends("f", 9, 2).unwrap(), (b"12345".to_vec(), vec![]));
+    fn a_root_that_is_not_there_is_named() {
+        let (dir, workspace) = bounded(false);
+        let absent = dir.path().join("absent");
+        let error = workspace.with_roots(&[], std::slice::from_ref(&absent), false).unwrap_err();
+        assert_eq!(error.to_string(), format!("`{}` does not exist", absent.display()));
+        assert!(Workspace::open(&dir.path().join("notes.md")).is_err());
     }
 }

@@ -150,3 +150,86 @@ fn names(path: &Path) -> VecDeque<OsString> {
     });
     names.collect()
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn workspace() -> (tempfile::TempDir, Workspace) {
+        let dir = tempfile::tempdir().unwrap();
+        for folder in ["work/a/b", "in/deep"] {
+            std::fs::create_dir_all(dir.path().join(folder)).unwrap();
+        }
+        let workspace = Workspace::open(&dir.path().join("work")).unwrap();
+        let bounded = workspace.with_roots(&[], &[dir.path().join("in")], false).unwrap();
+        (dir, bounded)
+    }
+
+    #[test]
+    fn links_are_followed_as_the_operating_system_does() {
+        let (dir, workspace) = workspace();
+        let base = dir.path().canonicalize().unwrap();
+        let work = base.join("work");
+        for (target, link) in [
+            ("a/b", "link"),
+            ("link", "chain"),
+            ("../a/b/../..", "a/up"),
+            ("link/../x", "through"),
+            ("nowhere/x", "broken"),
+            (".tepa", "records"),
+            ("../in", "beside"),
+        ] {
+            symlink(target, work.join(link)).unwrap();
+        }
+        symlink(work.join("a"), work.join("absolute")).unwrap();
+        symlink(base.join("in/deep"), work.join("far")).unwrap();
+        for (path, found) in [
+            ("", "."),
+            ("a/./b/../b", "a/b"),
+            ("no/such/file", "no/such/file"),
+            ("chain/x/y", "a/b/x/y"),
+            ("a/up", "."),
+            ("a/up/chain", "a/b"),
+            ("through", "a/x"),
+            ("link/../x", "x"),
+            ("broken", "nowhere/x"),
+            ("records/runs", ".tepa/runs"),
+            ("absolute/b", "a/b"),
+        ] {
+            assert_eq!(workspace.resolved(path).unwrap(), Path::new(found), "{path}");
+        }
+        assert_eq!(workspace.resolved("far/x").unwrap(), base.join("in/deep/x"));
+        assert_eq!(workspace.resolved("beside/deep").unwrap(), base.join("in/deep"));
+        assert_eq!(workspace.resolved("../in/./x").unwrap(), base.join("in/x"));
+    }
+
+    #[test]
+    fn a_link_cannot_lead_out_and_loops_end() {
+        let (dir, workspace) = workspace();
+        let work = dir.path().join("work");
+        for (target, link) in [
+            ("/etc", "out"),
+            ("../..", "up"),
+            ("..", "parent"),
+            ("b/../../../secret", "a/sly"),
+            ("no/../../secret", "sly"),
+            ("other", "loop"),
+            ("loop", "other"),
+        ] {
+            symlink(target, work.join(link)).unwrap();
+        }
+        for path in
+            ["out", "out/hostname", "up/x", "parent", "a/sly", "parent/secret/../x", "/etc/hostname", ".."]
+        {
+            assert!(matches!(workspace.resolved(path), Err(WorkspaceError::Outside(_))), "{path}");
+            assert!(matches!(workspace.read(path, 99), Err(WorkspaceError::Outside(_))), "{path}");
+            assert!(matches!(workspace.write(path, b""), Err(WorkspaceError::Outside(_))), "{path}");
+            assert!(matches!(workspace.open_folder(path), Err(WorkspaceError::Outside(_))), "{path}");
+        }
+        assert!(matches!(workspace.resolved("sly"), Err(WorkspaceError::Missing(_))));
+        let error = workspace.resolved("loop/x").unwrap_err().to_string();
+        assert_eq!(error, "cannot look at `loop/x`: too many symbolic links");
+    }
+}

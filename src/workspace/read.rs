@@ -120,3 +120,46 @@ fn hexadecimal(bytes: &[u8]) -> String {
         text
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workspace() -> (tempfile::TempDir, Workspace) {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        (dir, workspace)
+    }
+
+    #[test]
+    fn a_huge_file_is_measured_and_not_read() {
+        let (dir, workspace) = workspace();
+        std::fs::File::create(dir.path().join("sparse")).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(workspace.digest("sparse").unwrap(), Digest { bytes: 1 << 40, sha256: None });
+        assert_eq!(workspace.ends("sparse", 1, 2).unwrap(), (vec![0], vec![0, 0]));
+        assert!(matches!(workspace.read("sparse", 1 << 20), Err(WorkspaceError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn size_kind_and_absence_are_told_apart() {
+        let (_dir, workspace) = workspace();
+        workspace.write("f", b"12345").unwrap();
+        assert!(matches!(workspace.read("f", 4), Err(WorkspaceError::TooLarge { limit: 4, .. })));
+        assert!(matches!(workspace.read(".", 4), Err(WorkspaceError::Folder(_))));
+        assert!(matches!(workspace.read("g", 4), Err(WorkspaceError::Missing(_))));
+        let digest = workspace.digest("f").unwrap();
+        let hash = "5994471abb01112afcc18159f6cc74b4f511b99806da59b3caf5a9c173cacfc5";
+        assert_eq!(digest, Digest { bytes: 5, sha256: Some(hash.to_owned()) });
+        assert_eq!(workspace.ends("f", 2, 2).unwrap(), (b"12".to_vec(), b"45".to_vec()));
+        assert_eq!(workspace.ends("f", 9, 2).unwrap(), (b"12345".to_vec(), vec![]));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_no_regular_file_is_not_opened() {
+        let root = Workspace::open(std::path::Path::new("/")).unwrap();
+        for path in ["dev/zero", "/dev/full", "/proc/self/environ", "proc/version"] {
+            assert!(matches!(root.read(path, 99), Err(WorkspaceError::Special(_))), "{path}");
+        }
+    }
+}
