@@ -1,6 +1,7 @@
 //! Tries to lead the file tools out of the workspace, to hang them and to drown them.
 
-#![cfg(all(test, unix))]
+#![cfg(test)]
+#![cfg(unix)]
 
 mod support;
 
@@ -224,14 +225,14 @@ fn names_may_hold_anything() {
 fn a_sparse_file_of_5_gb_is_refused_found_and_measured() {
     let ground = Ground::new();
     let prompt = "goal: g\ncontext: {}\nexpectedOutput: [{path: big.csv, description: d}]\n";
-    let replies = r#"
+    let replies = r"
 format: tepa.replay/1
 replies:
   - stage: planner
     json: {reasoning: r, estimatedTokens: 10, steps: [{id: one, description: say, tools: [], expectedOutcome: said, dependencies: []}]}
   - {stage: step, step: one, text: it is said}
   - {stage: evaluator, json: {verdict: pass, confidence: 0.9, summary: done}}
-"#;
+";
     fs::write(ground.work("prompt.yaml"), prompt).unwrap();
     fs::write(ground.work("prompt.replay.yaml"), replies).unwrap();
     fs::File::create(ground.work("big.csv")).unwrap().set_len(5 << 30).unwrap();
@@ -279,6 +280,25 @@ fn a_tree_that_is_deeper_than_anybody_nests_is_searched_as_far_as_it_goes() {
     assert!(ground.warnings()[0].contains("more than 128 folders deep"));
     assert!(ground.call("directory_list", json!({"path": ".", "maxDepth": 32})).is_ok());
     assert_eq!(ground.call("file_read", json!({"path": format!("{deep}x")})), Ok(json!("")));
+}
+
+#[test]
+fn a_root_that_is_not_there_ends_the_command_before_anything_runs() {
+    let ground = Ground::new();
+    fs::write(ground.work("prompt.yaml"), "goal: g\ncontext: {}\nexpectedOutput: x\n").unwrap();
+    fs::write(ground.work("prompt.replay.yaml"), "format: tepa.replay/1\nreplies: []\n").unwrap();
+    let home = ground.work("").canonicalize().unwrap();
+    for (list, path) in [("readable", "../absent"), ("writable", "~/absent")] {
+        fs::write(ground.work("bounds.yaml"), format!("sandbox: {{{list}: ['{path}']}}\n")).unwrap();
+        let mut command = tepa(&ground.work(""));
+        command.args(["run", "prompt.yaml", "--provider", "replay", "--config", "bounds.yaml"]);
+        let output = finish(command.env("HOME", &home));
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("the sandbox cannot be set up"), "{stderr}");
+        assert!(stderr.contains("absent` does not exist") && stderr.contains("hint: "), "{stderr}");
+        assert!(!ground.work(".tepa").exists(), "something ran");
+    }
 }
 
 /// Exchanges two names over and over, as long as it lives.

@@ -151,7 +151,8 @@ fn names(path: &Path) -> VecDeque<OsString> {
     names.collect()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
 
