@@ -13,9 +13,7 @@ use crate::prompt::{self, Prompt};
 use crate::session::{learn_secrets, shown};
 use crate::source::{Diagnostic, Diagnostics, Document, Format, SourceError, SourceFile, UnknownKeys};
 use crate::tools;
-
-/// The file name of a project's configuration.
-const PROJECT_FILE: &str = "tepa.yaml";
+use crate::workspace::PROJECT_FILE;
 
 /// Loads configuration and prompt of a run; the faults of all files come back together.
 pub(super) fn everything(

@@ -229,5 +229,7 @@ mod tests {
         assert_eq!(environment.expand("~/.ssh"), Path::new("/home/ada/.ssh"));
         assert_eq!(environment.expand("~"), Path::new("/home/ada"));
         assert_eq!(environment.expand("a/~"), Path::new("/work/a/~"));
+        assert_eq!(environment.expand("~x"), Path::new("/work/~x"));
+        assert_eq!(Environment::of("/work".into(), []).expand("~/x"), Path::new("/work/~/x"));
     }
 }

@@ -1,7 +1,7 @@
 //! Owns what commands are confined to: the configuration's sandbox as a policy, tried out before a token is spent.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tempfile::TempDir;
 
@@ -47,7 +47,12 @@ pub(super) fn confine(
         })?,
         None => Restriction::default(),
     };
-    let confinement = Confinement::of(asked.mode.name(), restriction, asked.network);
+    let mut confinement = Confinement::of(asked.mode.name(), restriction, asked.network);
+    if confinement.enforcement != Enforcement::None {
+        // Rules can only add: where everything may be written, nothing can be kept from being read.
+        let open = workspace.hidden_in_writable_roots();
+        confinement.gaps.extend(open.map(|path| format!("read `{}`", path.display())));
+    }
     if asked.required && confinement.enforcement == Enforcement::None {
         let open = confinement.gaps.join(", ");
         return Err(Error::broken(format!(
@@ -64,14 +69,9 @@ pub(super) fn confine(
 
 fn policy(config: &Config, environment: &Environment, workspace: &Workspace, temporary: &Path) -> Policy {
     let asked = &config.sandbox;
-    let expand =
-        |paths: &[String]| paths.iter().map(|path| environment.expand(path)).collect::<Vec<PathBuf>>();
-    let mut writable = vec![temporary.to_owned()];
-    if asked.mode == SandboxMode::WorkspaceWrite {
-        writable.push(workspace.root().to_owned());
-        writable.extend(expand(&asked.writable));
-    }
-    Policy { writable, hidden: expand(&asked.hidden), network: asked.network, landlock: sandbox::LANDLOCK }
+    let hidden = asked.hidden.iter().map(|path| environment.expand(path)).collect();
+    let writable = workspace.writable_roots().chain([temporary]).map(Path::to_owned).collect();
+    Policy { writable, hidden, network: asked.network, landlock: sandbox::LANDLOCK }
 }
 
 fn temporary(environment: &Environment) -> Result<TempDir, Error> {

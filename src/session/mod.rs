@@ -2,6 +2,7 @@
 //!
 //! Whatever can be found wrong before the first model call is found here; nothing is created that the run does not need.
 
+mod bounds;
 mod confine;
 mod connect;
 mod secrets;
@@ -22,7 +23,6 @@ use crate::secret::Secrets;
 use crate::template::Templates;
 use crate::text;
 use crate::tool::Registry;
-use crate::workspace::Workspace;
 
 pub use secrets::learn_secrets;
 
@@ -68,9 +68,7 @@ impl Session {
     ) -> Result<Self, Error> {
         check_base_url(&config)?;
         let tools = registry(&config, &options.deny_tools)?;
-        let workspace = Workspace::open(&environment.directory).map_err(|e| {
-            Error::usage(format!("cannot work in `{}`", environment.directory.display())).because(&e)
-        })?;
+        let workspace = bounds::workspace(&config, environment)?;
         let catalog = Catalog::load()?;
         let prices = catalog.prices(&config.pricing);
         connect::check_models(&config)?;

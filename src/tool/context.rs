@@ -64,8 +64,8 @@ impl ToolContext {
         Self { workspace, setting, timeout, now, seen }
     }
 
-    /// Returns the run's root.
-    pub fn workspace(&self) -> &Workspace {
+    /// Returns what the call may read and write.
+    pub fn workspace(&self) -> &Arc<Workspace> {
         &self.workspace
     }
 

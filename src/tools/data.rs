@@ -6,12 +6,14 @@
 use serde::Deserialize;
 use serde_json::{Map, Number, Value, json};
 
-use super::file::read_text;
+use super::blocking::aside;
+use super::file::{ReadError, read_text};
 use super::parameter::{one_of, whole};
 use crate::source::parse_yaml_value;
 use crate::text;
 use crate::tool::ParameterType::{Boolean, Number as Numeric, String as Text};
 use crate::tool::{Effect, Tool, ToolContext, ToolError, ToolSchema};
+use crate::workspace::{Workspace, WorkspaceError};
 
 /// Largest file that is parsed.
 const LARGEST: u64 = 32 << 20;
@@ -71,30 +73,47 @@ impl Tool for DataParse {
             Some(number) => usize::try_from(whole("preview", number, 0)?).unwrap_or(usize::MAX),
             None => usize::MAX,
         };
-        let workspace = context.workspace();
-        let (name, data) = if args.from_file {
-            let data = read_text(workspace, &args.input, "utf-8", LARGEST)
-                .map_err(|error| ToolError::new(error.to_string()))?;
-            (format!("`{}`", args.input), data)
-        } else if workspace.facts(&args.input).is_ok_and(|facts| facts.is_file) {
-            // As CSV or YAML the name alone would be valid data.
-            return Err(ToolError::new(format!(
-                "`{}` is the name of a file: set `fromFile` to parse what is in it",
-                args.input
-            )));
-        } else {
-            ("the input".to_owned(), args.input)
-        };
-        let data = data.strip_prefix('\u{feff}').unwrap_or(&data);
-        let parsed = match format {
-            Format::Json => serde_json::from_str(data).map_err(|e| format!("{name} is not valid JSON: {e}")),
-            Format::Csv => parse_csv(data, preview).map_err(|e| format!("{name} is not valid CSV: {e}")),
-            Format::Yaml => {
-                parse_yaml_value(data, MOST_NODES).map_err(|e| format!("{name} is not valid YAML: {e}"))
-            }
-        };
-        Ok(first(parsed.map_err(ToolError::new)?, preview))
+        aside(context, move |workspace, _| parse(workspace, args.input, args.from_file, format, preview))
+            .await
     }
+}
+
+/// Returns what `input` holds, or with `from_file` the file of that name.
+fn parse(
+    workspace: &Workspace,
+    input: String,
+    from_file: bool,
+    format: Format,
+    preview: usize,
+) -> Result<Value, ToolError> {
+    let (name, data) = if from_file {
+        let data = read_text(workspace, &input, "utf-8", LARGEST).map_err(|error| match error {
+            ReadError::Workspace(error @ WorkspaceError::TooLarge { .. }) => {
+                ToolError::new(format!("{error}: put the part that matters into a file of its own with `shell_execute`"))
+            }
+            ReadError::Malformed { path, .. } => ToolError::new(format!(
+                "`{path}` is not valid UTF-8: convert it with `shell_execute`, or read it with `file_read` and its `encoding`"
+            )),
+            other => ToolError::new(other.to_string()),
+        })?;
+        (format!("`{input}`"), data)
+    } else if workspace.facts(&input).is_ok_and(|facts| facts.is_file) {
+        // As CSV or YAML the name alone would be valid data.
+        return Err(ToolError::new(format!(
+            "`{input}` is the name of a file: set `fromFile` to parse what is in it"
+        )));
+    } else {
+        ("the input".to_owned(), input)
+    };
+    let data = data.strip_prefix('\u{feff}').unwrap_or(&data);
+    let parsed = match format {
+        Format::Json => serde_json::from_str(data).map_err(|e| format!("{name} is not valid JSON: {e}")),
+        Format::Csv => parse_csv(data, preview).map_err(|e| format!("{name} is not valid CSV: {e}")),
+        Format::Yaml => {
+            parse_yaml_value(data, MOST_NODES).map_err(|e| format!("{name} is not valid YAML: {e}"))
+        }
+    };
+    Ok(first(parsed.map_err(ToolError::new)?, preview))
 }
 
 /// Returns at most `most` rows, each an object keyed by the header.

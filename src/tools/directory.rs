@@ -3,17 +3,19 @@
 //! Links are named and not followed, so a loop ends and nothing outside the workspace is listed. A list that would be cut is refused:
 //! a model cannot tell a short folder from a cut one.
 
-use std::fs::ReadDir;
+use std::ffi::OsStr;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, json};
 
+use super::blocking::{Wanted, aside};
 use super::parameter::whole;
 use crate::outcome::LogLevel;
 use crate::tool::ParameterType::{Number as Numeric, String as Text};
 use crate::tool::{Effect, Tool, ToolContext, ToolError, ToolSchema};
+use crate::workspace::{Entry as Found, EntryKind, Folder, Workspace};
 
 /// Most entries that one call returns.
 const MOST_ENTRIES: usize = 10_000;
@@ -76,54 +78,71 @@ impl Tool for DirectoryList {
         if levels > MOST_LEVELS {
             return Err(ToolError::new(format!("`maxDepth` must be at most {MOST_LEVELS}, not `{levels}`")));
         }
-        let folder = context.workspace().folder(&args.path)?;
-        let mut listing = Listing { context, asked: &args.path, root: folder, left: MOST_ENTRIES };
-        match listing.open(Path::new("")) {
-            Ok(top) => listing.list(Path::new(""), top, levels),
-            Err(error) => Err(listing.failure(Path::new(""), &error)),
+        let list = move |workspace: &Workspace, wanted: &Wanted| {
+            let folder = workspace.open_folder(&args.path)?;
+            let mut listing = Listing { wanted, asked: &args.path, left: MOST_ENTRIES, warnings: Vec::new() };
+            let below = Path::new("");
+            let entries = match folder.entries() {
+                Ok(found) => listing.list(&folder, below, found, levels)?,
+                Err(error) => return Err(listing.failure(below, &error)),
+            };
+            Ok((entries, listing.warnings))
+        };
+        let (entries, warnings) = aside(context, list).await?;
+        for warning in warnings {
+            context.log(LogLevel::Warn, &warning);
         }
+        Ok(entries)
     }
 }
 
 /// One call's walk.
 struct Listing<'a> {
-    context: &'a ToolContext,
+    wanted: &'a Wanted,
     asked: &'a str,
-    root: PathBuf,
     left: usize,
+    warnings: Vec<String>,
 }
 
 impl Listing<'_> {
-    fn open(&self, below: &Path) -> io::Result<ReadDir> {
-        self.root.join(below).read_dir()
-    }
-
-    /// Lists the opened folder `below` the root.
-    fn list(&mut self, below: &Path, opened: ReadDir, levels: u64) -> Result<Vec<Entry>, ToolError> {
+    /// Lists what was found in a folder, which is `below` the one that was asked for.
+    fn list(
+        &mut self,
+        folder: &Folder<'_>,
+        below: &Path,
+        entries: impl Iterator<Item = io::Result<Found>>,
+        levels: u64,
+    ) -> Result<Vec<Entry>, ToolError> {
         let mut found = Vec::new();
-        for entry in opened {
-            let entry = entry.map_err(|error| self.failure(below, &error))?;
+        for entry in entries {
+            self.wanted.check()?;
             self.left = self.left.checked_sub(1).ok_or_else(|| {
                 ToolError::new(format!(
                     "`{}` holds more than {MOST_ENTRIES} entries: list one of its folders, or use a smaller `maxDepth`",
                     self.asked
                 ))
             })?;
-            // An entry that went away in between is left out.
-            if let Ok(kind) = entry.file_type() {
-                found.push((entry.file_name(), kind));
-            }
+            found.push(entry.map_err(|error| self.failure(below, &error))?);
         }
-        found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        found.sort_by(|one, other| one.name.cmp(&other.name));
         let mut entries = Vec::with_capacity(found.len());
-        for (name, kind) in found {
+        for Found { name, kind } in found {
             let path = below.join(&name);
-            let children = if kind.is_dir() && levels > 1 && name != ".git" {
-                self.list_nested(&path, levels - 1)?
+            let is_folder = match kind {
+                EntryKind::Link => folder.behind(&name).is_some_and(|facts| facts.is_folder),
+                kind => kind == EntryKind::Folder,
+            };
+            let children = if kind == EntryKind::Folder && levels > 1 && name != ".git" {
+                self.list_nested(folder, &name, &path, levels - 1)?
             } else {
                 None
             };
-            let is_folder = kind.is_dir() || (kind.is_symlink() && self.leads_to_folder(&path));
+            if name.to_str().is_none() {
+                self.warnings.push(format!(
+                    "the name of `{}` is not UTF-8: only `shell_execute` can use it",
+                    Path::new(self.asked).join(&path).display()
+                ));
+            }
             let kind = if is_folder { Kind::Directory } else { Kind::File };
             entries.push(Entry { name: name.to_string_lossy().into_owned(), kind, children });
         }
@@ -131,19 +150,26 @@ impl Listing<'_> {
     }
 
     /// Lists a folder in the folder that was asked for; one that cannot be opened costs its own entries and not the whole list.
-    fn list_nested(&mut self, below: &Path, levels: u64) -> Result<Option<Vec<Entry>>, ToolError> {
-        match self.open(below) {
-            Ok(opened) => self.list(below, opened, levels).map(Some),
-            Err(error) => {
-                self.context.log(LogLevel::Warn, &self.failure(below, &error).to_string());
-                Ok(None)
-            }
+    fn list_nested(
+        &mut self,
+        folder: &Folder<'_>,
+        name: &OsStr,
+        below: &Path,
+        levels: u64,
+    ) -> Result<Option<Vec<Entry>>, ToolError> {
+        let inner = match folder.descend(name) {
+            Ok(inner) => inner,
+            Err(error) => return Ok(self.left_out(below, &error)),
+        };
+        match inner.entries() {
+            Ok(found) => self.list(&inner, below, found, levels).map(Some),
+            Err(error) => Ok(self.left_out(below, &error)),
         }
     }
 
-    fn leads_to_folder(&self, path: &Path) -> bool {
-        let path = Path::new(self.asked).join(path);
-        self.context.workspace().facts(&path.to_string_lossy()).is_ok_and(|facts| facts.is_folder)
+    fn left_out(&mut self, below: &Path, error: &io::Error) -> Option<Vec<Entry>> {
+        self.warnings.push(self.failure(below, error).to_string());
+        None
     }
 
     fn failure(&self, below: &Path, error: &io::Error) -> ToolError {

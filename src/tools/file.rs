@@ -6,6 +6,7 @@ use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::blocking::{Wanted, aside};
 use crate::text;
 use crate::tool::ParameterType::String as Text;
 use crate::tool::{Effect, Tool, ToolContext, ToolError, ToolSchema};
@@ -71,12 +72,15 @@ impl Tool for FileRead {
     }
 
     async fn call(&self, args: ReadArgs, context: &ToolContext) -> Result<String, ToolError> {
-        read_text(context.workspace(), &args.path, &args.encoding, LARGEST).map_err(|error| match error {
-            ReadError::Workspace(error @ WorkspaceError::TooLarge { .. }) => ToolError::new(format!(
-                "{error}: read a part of it with `shell_execute`, or its first entries with `data_parse` and `preview`"
-            )),
-            other => ToolError::new(other.to_string()),
-        })
+        let read = move |workspace: &Workspace, _: &Wanted| {
+            read_text(workspace, &args.path, &args.encoding, LARGEST).map_err(|error| match error {
+                ReadError::Workspace(error @ WorkspaceError::TooLarge { .. }) => ToolError::new(format!(
+                    "{error}: read a part of it with `shell_execute`, or its first entries with `data_parse` and `preview`"
+                )),
+                other => ToolError::new(other.to_string()),
+            })
+        };
+        aside(context, read).await
     }
 }
 
@@ -162,9 +166,14 @@ impl Tool for FileWrite {
     }
 
     async fn call(&self, args: WriteArgs, context: &ToolContext) -> Result<Written, ToolError> {
-        let relative = context.workspace().write(&args.path, args.content.as_bytes())?;
+        let write = move |workspace: &Workspace, wanted: &Wanted| {
+            wanted.check()?;
+            let relative = workspace.write(&args.path, args.content.as_bytes())?;
+            Ok((relative, Written { path: args.path, bytes_written: args.content.len() }))
+        };
+        let (relative, written) = aside(context, write).await?;
         context.wrote(&relative);
-        Ok(Written { path: args.path, bytes_written: args.content.len() })
+        Ok(written)
     }
 }
 

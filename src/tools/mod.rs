@@ -3,6 +3,7 @@
 //! Each refuses what it cannot do whole: a result that was cut says so, a file that is not text is an error and never a string of
 //! replacement characters.
 
+mod blocking;
 mod data;
 mod directory;
 mod file;

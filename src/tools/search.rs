@@ -3,23 +3,25 @@
 //! Files that version control ignores are found as well, as their author expects of a pattern; only `.git` is not searched. Links are not
 //! followed. Matches that would have to be cut are refused.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::{DirEntry, WalkBuilder};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::blocking::{Wanted, aside};
 use crate::outcome::LogLevel;
 use crate::text;
 use crate::tool::ParameterType::String as Text;
 use crate::tool::{Effect, Tool, ToolContext, ToolError, ToolSchema};
+use crate::workspace::{Entry, EntryKind, Folder, Workspace};
 
 /// Most paths that one call returns.
 const MOST_MATCHES: usize = 10_000;
 
-/// How many entries are looked at before other work gets its turn and a call that is out of time can end.
-const TURN: usize = 256;
+/// Most folders in folders that are searched: each holds a handle, of which there are few, and people nest far less.
+const MOST_LEVELS: usize = 128;
 
 /// The tool `file_search`.
 pub(super) struct FileSearch;
@@ -56,48 +58,94 @@ impl Tool for FileSearch {
 
     async fn call(&self, args: Args, context: &ToolContext) -> Result<Vec<String>, ToolError> {
         let glob = parse_pattern(&args.pattern)?;
-        let folder = context.workspace().folder(&args.cwd)?;
-        let walk = WalkBuilder::new(&folder)
-            .standard_filters(false)
-            .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git")
-            .build();
-        let mut matches = Vec::new();
-        let mut unread = Vec::new();
-        for (looked_at, entry) in walk.enumerate() {
-            if looked_at % TURN == TURN - 1 {
-                tokio::task::yield_now().await;
-            }
-            let entry = match entry {
-                Ok(entry) => entry,
-                Err(error) => {
-                    unread.push(error.to_string());
-                    continue;
-                }
-            };
-            let Ok(path) = entry.path().strip_prefix(&folder) else { continue };
-            if !glob.is_match(path) || !is_file(&entry, context) {
-                continue;
-            }
-            if matches.len() == MOST_MATCHES {
-                return Err(ToolError::new(format!(
-                    "`{}` matches more than {MOST_MATCHES} files: use a narrower pattern or search in a folder (`cwd`)",
-                    args.pattern
-                )));
-            }
-            matches.push(with_slashes(path));
-        }
-        if let Some(error) = unread.first() {
+        let search = move |workspace: &Workspace, wanted: &Wanted| {
+            let folder = workspace.open_folder(&args.cwd)?;
+            let mut search = Search { glob, args, wanted, matches: Vec::new(), unread: Vec::new() };
+            search.look(&folder, Path::new(""), 0)?;
+            search.matches.sort_unstable();
+            Ok((search.matches, search.unread, search.args.cwd))
+        };
+        let (matches, unread, cwd) = aside(context, search).await?;
+        if let Some(first) = unread.first() {
             let places = text::plural("place", unread.len());
             context.log(
                 LogLevel::Warn,
-                &format!(
-                    "`{}` was not searched whole: {places} could not be read, such as {error}",
-                    args.cwd
-                ),
+                &format!("`{cwd}` was not searched whole: {places} could not be read, such as {first}"),
             );
         }
-        matches.sort_unstable();
         Ok(matches)
+    }
+}
+
+/// One call's walk.
+struct Search<'a> {
+    glob: GlobMatcher,
+    args: Args,
+    wanted: &'a Wanted,
+    matches: Vec<String>,
+    /// What could not be looked at, and why.
+    unread: Vec<String>,
+}
+
+impl Search<'_> {
+    /// Looks at everything in a folder, which is `below` the one that is searched.
+    fn look(&mut self, folder: &Folder<'_>, below: &Path, level: usize) -> Result<(), ToolError> {
+        let entries = match folder.entries() {
+            Ok(_) if level > MOST_LEVELS => {
+                self.pass_over(below, &format!("more than {MOST_LEVELS} folders deep"));
+                return Ok(());
+            }
+            Ok(entries) => entries,
+            Err(error) => {
+                self.pass_over(below, &error);
+                return Ok(());
+            }
+        };
+        let mut folders = Vec::new();
+        for entry in entries {
+            self.wanted.check()?;
+            match entry {
+                Ok(entry) if entry.kind == EntryKind::Folder => folders.push(entry.name),
+                Ok(entry) => self.consider(folder, below, &entry)?,
+                Err(error) => self.pass_over(below, &error),
+            }
+        }
+        for name in folders.iter().filter(|name| *name != ".git") {
+            let path = below.join(name);
+            match folder.descend(name) {
+                Ok(inner) => self.look(&inner, &path, level + 1)?,
+                Err(error) => self.pass_over(&path, &error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the path of a file, or of a link to one in the workspace, that matches.
+    fn consider(&mut self, folder: &Folder<'_>, below: &Path, entry: &Entry) -> Result<(), ToolError> {
+        let path = below.join(&entry.name);
+        let is_file = || match entry.kind {
+            EntryKind::Link => folder.behind(&entry.name).is_some_and(|facts| facts.is_file),
+            kind => kind == EntryKind::File,
+        };
+        if !self.glob.is_match(&path) || !is_file() {
+            return Ok(());
+        }
+        if self.matches.len() == MOST_MATCHES {
+            return Err(ToolError::new(format!(
+                "`{}` matches more than {MOST_MATCHES} files: use a narrower pattern or search in a folder (`cwd`)",
+                self.args.pattern
+            )));
+        }
+        if path.to_str().is_none() {
+            self.pass_over(&path, &"its name is not UTF-8");
+            return Ok(());
+        }
+        self.matches.push(with_slashes(&path));
+        Ok(())
+    }
+
+    fn pass_over(&mut self, below: &Path, why: &dyn Display) {
+        self.unread.push(format!("`{}` ({why})", Path::new(&self.args.cwd).join(below).display()));
     }
 }
 
@@ -113,13 +161,6 @@ fn parse_pattern(pattern: &str) -> Result<GlobMatcher, ToolError> {
         ToolError::new(format!("the pattern `{pattern}` is not a glob: {}", error.kind()))
     })?;
     Ok(glob.compile_matcher())
-}
-
-/// Returns whether the entry is a file, or a link to one in the workspace.
-fn is_file(entry: &DirEntry, context: &ToolContext) -> bool {
-    let Some(kind) = entry.file_type() else { return false };
-    let linked = || context.workspace().facts(&entry.path().to_string_lossy());
-    kind.is_file() || (kind.is_symlink() && linked().is_ok_and(|facts| facts.is_file))
 }
 
 fn with_slashes(path: &Path) -> String {

@@ -52,14 +52,18 @@ pub fn finish(command: &mut Command) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Copies a folder with everything in it.
+/// Copies a folder with everything in it; links stay links.
 pub fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
             copy_folder(&entry.path(), &target);
+        } else if kind.is_symlink() {
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(fs::read_link(entry.path()).unwrap(), target).unwrap();
         } else {
             fs::copy(entry.path(), target).unwrap();
         }
