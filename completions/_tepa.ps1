@@ -50,6 +50,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'A configuration file, on top of the user''s and the project''s')
             [CompletionResult]::new('--tools', '--tools', [CompletionResultType]::ParameterName, 'The tools of the run, instead of all')
             [CompletionResult]::new('--deny-tool', '--deny-tool', [CompletionResultType]::ParameterName, 'Leave a tool out (again for more)')
+            [CompletionResult]::new('--sandbox', '--sandbox', [CompletionResultType]::ParameterName, 'What commands and file tools may touch')
             [CompletionResult]::new('--max-cycles', '--max-cycles', [CompletionResultType]::ParameterName, 'Cycles before the run fails')
             [CompletionResult]::new('--max-tokens', '--max-tokens', [CompletionResultType]::ParameterName, 'Tokens over all model calls before the run is terminated')
             [CompletionResult]::new('--max-cost', '--max-cost', [CompletionResultType]::ParameterName, 'US dollars over all model calls before the run is terminated')

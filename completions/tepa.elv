@@ -46,6 +46,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --config 'A configuration file, on top of the user''s and the project''s'
             cand --tools 'The tools of the run, instead of all'
             cand --deny-tool 'Leave a tool out (again for more)'
+            cand --sandbox 'What commands and file tools may touch'
             cand --max-cycles 'Cycles before the run fails'
             cand --max-tokens 'Tokens over all model calls before the run is terminated'
             cand --max-cost 'US dollars over all model calls before the run is terminated'

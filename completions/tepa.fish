@@ -54,6 +54,9 @@ complete -c tepa -n "__fish_tepa_using_subcommand run" -l record -d 'Write every
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l tools -d 'The tools of the run, instead of all' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l deny-tool -d 'Leave a tool out (again for more)' -r
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l sandbox -d 'What commands and file tools may touch' -r -f -a "read-only\t'Nothing is written'
+workspace-write\t'The folder that the run works in is written'
+off\t'Commands are not confined'"
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-cycles -d 'Cycles before the run fails' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-tokens -d 'Tokens over all model calls before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-cost -d 'US dollars over all model calls before the run is terminated' -r

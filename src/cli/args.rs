@@ -6,7 +6,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::config::{DurationText, LoggingLevel, ProviderKind};
+use crate::config::{DurationText, LoggingLevel, ProviderKind, SandboxMode};
 
 /// The exit codes, shown by `tepa run --help` and compared with the README by a test.
 pub const EXIT_CODES: &str = "\
@@ -15,7 +15,7 @@ Exit codes:
   1    fail: judged and found wanting, cycles used up, a cycle error, or a hook stopped it
   2    invalid: command line, prompt, config or key; nothing ran
   3    terminated: a budget (tokens, cost, time) ran out
-  4    no verdict: provider or journal broke, or a bug in tepa
+  4    no verdict: provider, server of tools, sandbox or journal broke, or a bug in tepa
   130  SIGINT; 143 SIGTERM: children killed, result written";
 
 const RUN_EXAMPLES: &str = "\
@@ -130,6 +130,9 @@ pub(super) struct RunArguments {
     /// Leave a tool out (again for more)
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Configuration")]
     pub(super) deny_tool: Vec<String>,
+    /// What commands and file tools may touch
+    #[arg(long, value_enum, value_name = "MODE", env = "TEPA_SANDBOX", help_heading = "Configuration")]
+    pub(super) sandbox: Option<SandboxArgument>,
     /// Cycles before the run fails
     #[arg(long, value_name = "N", env = "TEPA_MAX_CYCLES", help_heading = "Limits",
           value_parser = clap::value_parser!(u32).range(1..))]
@@ -204,6 +207,26 @@ impl From<LoggingLevelArgument> for LoggingLevel {
             LoggingLevelArgument::Minimal => Self::Minimal,
             LoggingLevelArgument::Standard => Self::Standard,
             LoggingLevelArgument::Verbose => Self::Verbose,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum SandboxArgument {
+    /// Nothing is written
+    ReadOnly,
+    /// The folder that the run works in is written
+    WorkspaceWrite,
+    /// Commands are not confined
+    Off,
+}
+
+impl From<SandboxArgument> for SandboxMode {
+    fn from(argument: SandboxArgument) -> Self {
+        match argument {
+            SandboxArgument::ReadOnly => Self::ReadOnly,
+            SandboxArgument::WorkspaceWrite => Self::WorkspaceWrite,
+            SandboxArgument::Off => Self::Off,
         }
     }
 }

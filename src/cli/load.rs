@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::args::{GlobalArguments, RunArguments};
 use super::ui::Ui;
-use crate::config::{self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind};
+use crate::config::{self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind, SandboxMode};
 use crate::error::Error;
 use crate::prompt::{self, Prompt};
 use crate::session::{learn_secrets, shown};
@@ -224,6 +224,7 @@ fn flags(run: &RunArguments, global: &GlobalArguments) -> Value {
         },
         "tools": (!run.tools.is_empty()).then_some(&run.tools),
         "denyTools": (!run.deny_tool.is_empty()).then_some(&run.deny_tool),
+        "sandbox": {"mode": run.sandbox.map(SandboxMode::from)},
         "logging": {"level": level},
     })
 }
