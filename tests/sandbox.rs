@@ -364,7 +364,10 @@ fn a_command_cannot_read_the_environment_of_tepa() {
 /// Starts a run whose command writes the ids of its processes into `pids` and goes on for ever; returns both.
 fn endless(script: &str) -> (TempDir, std::process::Child, Vec<String>) {
     let folder = task(script, &json!({"limits": {"toolTimeout": 600_000}}));
-    let child = command(&folder).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Nobody is left to remove the temporary files of a run that is killed.
+    let mut command = command(&folder);
+    let child = command.env("TMPDIR", folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = child.spawn().unwrap();
     let pids = folder.path().join("work/pids");
     let pids = eventually(|| {
         let text = fs::read_to_string(&pids).ok()?;
