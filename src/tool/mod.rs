@@ -4,6 +4,7 @@
 
 mod context;
 mod params;
+mod raw;
 mod registry;
 mod schema;
 mod scratchpad;
@@ -17,6 +18,7 @@ use serde_json::Value;
 
 pub use context::{Observation, ToolContext};
 pub use params::{ParamsError, check_params};
+pub use raw::RawSchema;
 pub use registry::{Registry, RegistryError};
 pub use schema::{ParameterDef, ParameterType, ToolSchema, ToolSchemaError};
 pub use scratchpad::{EXECUTION_SUMMARY, Scratchpad, ScratchpadError};
@@ -39,6 +41,12 @@ impl ToolError {
     /// Returns an error with `message`.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
+    }
+}
+
+impl From<ParamsError> for ToolError {
+    fn from(error: ParamsError) -> Self {
+        Self::new(error.to_string())
     }
 }
 
@@ -78,6 +86,11 @@ pub trait AnyTool: Send + Sync {
     /// Returns what a call may change.
     fn effect(&self) -> Effect;
 
+    /// Returns `params` as [`Self::invoke`] would hand them on, or every fault.
+    fn check(&self, params: Value) -> Result<Value, ParamsError> {
+        self.schema().check(params)
+    }
+
     /// Checks `params` against the schema, applies defaults and performs the call.
     fn invoke<'a>(
         &'a self,
@@ -90,6 +103,18 @@ pub trait AnyTool: Send + Sync {
 struct Erased<T> {
     tool: T,
     schema: ToolSchema,
+}
+
+/// Returns `tool` in the form in which a [`Registry`] holds it, or everything that is wrong with its definition.
+pub fn define<T: Tool>(tool: T) -> Result<Box<dyn AnyTool>, ToolSchemaError> {
+    let mut faults = match tool.schema().validated() {
+        Ok(_) => Vec::new(),
+        Err(ToolSchemaError(faults)) => faults,
+    };
+    if tool.schema().name != T::NAME {
+        faults.push(format!("name: Tool name must be \"{}\" as everywhere else", T::NAME));
+    }
+    if faults.is_empty() { Ok(erase(tool)) } else { Err(ToolSchemaError(faults)) }
 }
 
 /// Returns `tool` in the form in which a [`Registry`] holds it.
@@ -117,8 +142,7 @@ impl<T: Tool> AnyTool for Erased<T> {
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Value, ToolError>> {
         Box::pin(async move {
-            let params =
-                check_params(params, &self.schema.parameters).map_err(|e| ToolError::new(e.to_string()))?;
+            let params = self.check(params)?;
             let args = serde_json::from_value(params)
                 .map_err(|e| ToolError::new(format!("Parameter validation failed: {e}")))?;
             let output = self.tool.call(args, context).await?;
