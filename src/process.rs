@@ -3,6 +3,8 @@
 //! A command is a process group in a session of its own (a job on Windows): it has no terminal that it could draw on or ask. Nothing of the group outlives [`run`], whether the command ends, runs out of
 //! time or the future is dropped; a process that leaves its group on purpose does escape.
 
+mod service;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
@@ -18,8 +20,13 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::ChildStdin;
 use tokio::time::{sleep, timeout};
 
+pub use service::{Pipes, Service, Tail};
+
 /// How much of each output stream is kept, in bytes.
 pub const OUTPUT_LIMIT: usize = 1 << 20;
+
+/// What stands at the end of output that is not whole.
+const CUT: &str = "[output truncated at 1 MB]";
 
 /// How long a process that is out of time may take to clean up.
 const TERM_GRACE: Duration = Duration::from_millis(500);
@@ -56,6 +63,14 @@ pub struct Outcome {
     pub stderr: String,
     /// The exit code; for a process that a signal ended, 128 and the number of the signal.
     pub exit_code: i32,
+}
+
+impl Outcome {
+    /// Returns whether standard output is not whole.
+    pub fn stdout_is_cut(&self) -> bool {
+        // Replaced bytes alone can make a text longer than what was kept of it.
+        self.stdout.len() > OUTPUT_LIMIT && self.stdout.ends_with(CUT)
+    }
 }
 
 /// Why a command has no outcome.
@@ -223,7 +238,7 @@ impl Captured {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        text.push_str("[output truncated at 1 MB]");
+        text.push_str(CUT);
         text
     }
 }

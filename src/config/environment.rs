@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
+use crate::expansion::{self, ExpansionError};
+
 /// Variables that hold a provider's key: children of a run do not inherit them.
 pub const KEY_VARIABLES: [&str; 4] =
     ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"];
@@ -65,6 +67,11 @@ impl Environment {
     /// Returns every provider key that is set, to be kept out of everything that leaves.
     pub fn secrets(&self) -> Vec<SecretString> {
         KEY_VARIABLES.iter().filter_map(|name| self.secret(name)).collect()
+    }
+
+    /// Returns `text` with the value of each variable that it names as `${NAME}`.
+    pub fn expand(&self, text: &str) -> Result<String, ExpansionError> {
+        expansion::expand(text, |name| self.variable(name))
     }
 
     /// Returns `path` as seen from the folder to work in.

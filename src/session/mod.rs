@@ -3,9 +3,12 @@
 //! Whatever can be found wrong before the first model call is found here; nothing is created that the run does not need.
 
 mod connect;
+mod toolbox;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+
+pub use toolbox::Toolbox;
 
 use crate::config::{Catalog, Config, Environment, Prices};
 use crate::error::Error;
@@ -16,8 +19,6 @@ use crate::pipeline::{Cancel, Finished, Pipeline};
 use crate::prompt::Prompt;
 use crate::secret::Secrets;
 use crate::template::Templates;
-use crate::text;
-use crate::tool::Registry;
 use crate::workspace::Workspace;
 
 /// What a run is asked to do beside its prompt and configuration.
@@ -38,6 +39,7 @@ pub struct Options {
 /// A wired run that has not started.
 pub struct Session {
     pipeline: Pipeline,
+    toolbox: Toolbox,
     prompt: Prompt,
     run_id: String,
     secrets: Secrets,
@@ -49,15 +51,16 @@ impl Session {
     /// Wires a run.
     ///
     /// # Errors
-    /// Anything that makes the run impossible: a missing key, a replay file with faults, a folder that cannot be written.
-    pub fn connect(
+    /// Anything that makes the run impossible: a missing key, a replay file with faults, a folder that cannot be written, a server
+    /// that does not start.
+    pub async fn connect(
         config: Config,
         prompt: Prompt,
         environment: &Environment,
         options: Options,
     ) -> Result<Self, Error> {
         check_base_url(&config)?;
-        let tools = registry(&config, &options.deny_tools)?;
+        toolbox::check_names(&config, &options.deny_tools)?;
         let workspace = Workspace::open(&environment.directory).map_err(|e| {
             Error::usage(format!("cannot work in `{}`", environment.directory.display())).because(&e)
         })?;
@@ -69,6 +72,9 @@ impl Session {
             connect::provider(&config, catalog, environment, &options, workspace.root())?;
         let templates =
             Templates::load().map_err(|e| Error::broken("the templates are broken").because(&e))?;
+        // What costs the most comes when nothing else can go wrong on the way.
+        let mut toolbox =
+            Toolbox::connect(&config, environment, workspace.root(), &options.deny_tools).await?;
         let run_id = uuid::Uuid::now_v7().to_string();
         // The files that appear at the end come first: the journal's last line must not say more than they could keep.
         let mut required_sinks: Vec<Box<dyn EventSink>> = Vec::new();
@@ -84,7 +90,7 @@ impl Session {
         let clock = Arc::new(SystemClock::default());
         let pipeline = Pipeline {
             provider,
-            tools,
+            tools: std::mem::take(&mut toolbox.registry),
             hooks: HookBus::default(),
             workspace: Arc::new(workspace),
             config,
@@ -94,7 +100,7 @@ impl Session {
             clock: Arc::<SystemClock>::clone(&clock),
         };
         let secrets = Secrets::new(environment.secrets());
-        Ok(Self { pipeline, prompt, run_id, secrets, required_sinks, clock })
+        Ok(Self { pipeline, toolbox, prompt, run_id, secrets, required_sinks, clock })
     }
 
     /// Returns the hooks of the run, for a caller that embeds tepa.
@@ -102,34 +108,16 @@ impl Session {
         &mut self.pipeline.hooks
     }
 
-    /// Runs to the settlement, showing every event to `sinks`.
+    /// Runs to the settlement, showing every event to `sinks`; nothing that was started for the run is left afterwards.
     pub async fn run(self, sinks: Vec<Box<dyn EventSink>>, cancel: &Cancel) -> Finished {
         let mut all = self.required_sinks;
         all.extend(sinks);
-        let fanout = Fanout::new(self.run_id.clone(), self.clock, self.secrets, all);
-        self.pipeline.run(&self.run_id, self.prompt, fanout, cancel).await
+        let fanout = Fanout::new(self.run_id.clone(), self.clock, self.secrets, all)
+            .warning("tools", self.toolbox.warnings.clone());
+        let finished = self.pipeline.run(&self.run_id, self.prompt, fanout, cancel).await;
+        self.toolbox.close().await;
+        finished
     }
-}
-
-/// Returns the tools that the configuration and the command line leave.
-pub fn registry(config: &Config, deny: &[String]) -> Result<Registry, Error> {
-    let mut registry = Registry::default();
-    for tool in crate::tools::built_in() {
-        registry.register(tool).map_err(|e| Error::broken("the built-in tools clash").because(&e))?;
-    }
-    let known = registry.names();
-    for name in config.tools.iter().chain(deny) {
-        if !known.contains(name) {
-            let error = Error::usage(format!("unknown tool `{name}`"));
-            return Err(match text::did_you_mean(name, known.iter().map(String::as_str)) {
-                Some(near) => error.hint(format!("did you mean `{near}`?")),
-                None => error.hint(format!("the tools are {}", text::ticked(&known))),
-            });
-        }
-    }
-    let listed = |name: &str| config.tools.is_empty() || config.tools.iter().any(|tool| tool == name);
-    registry.retain(|name| listed(name) && !deny.iter().any(|denied| denied == name));
-    Ok(registry)
 }
 
 /// The configuration is part of the run's record: a password in it would be as well.

@@ -10,6 +10,7 @@ mod schema;
 mod scratchpad;
 
 use std::future::Future;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
@@ -85,6 +86,11 @@ pub trait AnyTool: Send + Sync {
 
     /// Returns what a call may change.
     fn effect(&self) -> Effect;
+
+    /// Returns the longest that a call may take, where that is not for `limits.toolTimeout` to say.
+    fn timeout(&self) -> Option<Duration> {
+        None
+    }
 
     /// Returns `params` as [`Self::invoke`] would hand them on, or every fault.
     fn check(&self, params: Value) -> Result<Value, ParamsError> {

@@ -23,7 +23,10 @@ const MOST_FAULTS: usize = 20;
 const LONGEST_FAULT: usize = 300;
 
 /// How many references are followed one after the other.
-const DEEPEST: usize = 8;
+const FARTHEST: usize = 8;
+
+/// How deep forms within forms are followed; they may go round.
+const DEEPEST: usize = 3;
 
 /// A JSON Schema as it came, compiled when it is first needed.
 pub struct RawSchema {
@@ -108,7 +111,7 @@ impl RawSchema {
 
     /// Returns what a schema refers to, or the schema itself.
     fn resolved<'s>(&'s self, mut schema: &'s Value) -> &'s Value {
-        for _ in 0..DEEPEST {
+        for _ in 0..FARTHEST {
             let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { break };
             let target = reference.strip_prefix('#').and_then(|pointer| self.schema.pointer(pointer));
             let Some(target) = target else { break };

@@ -1,18 +1,26 @@
-//! Owns the tools that come with tepa: files, a shell, data, and the run's own notes.
+//! Owns the tools: those that come with tepa (files, a shell, data, the run's own notes), commands of a configuration, and those of servers.
 //!
 //! Each refuses what it cannot do whole: a result that was cut says so, a file that is not text is an error and never a string of
 //! replacement characters.
 
+mod command;
 mod data;
 mod directory;
 mod file;
 mod log;
+#[cfg(feature = "mcp")]
+pub mod mcp;
+#[cfg(not(feature = "mcp"))]
+#[path = "mcp/absent.rs"]
+pub mod mcp;
 mod parameter;
 mod scratchpad;
 mod search;
 mod shell;
 #[cfg(test)]
 mod trial;
+
+pub use command::custom;
 
 use crate::tool::{AnyTool, Tool, ToolError, erase};
 use crate::workspace::WorkspaceError;
