@@ -71,7 +71,7 @@ impl RawSchema {
             return Ok(params);
         }
         // Models send null for a parameter they mean to leave out.
-        let without_null = self.without_null(&params);
+        let without_null = without_null(&params);
         if validator.is_valid(&without_null) {
             return Ok(without_null);
         }
@@ -82,11 +82,6 @@ impl RawSchema {
             faults.push("and more".to_owned());
         }
         Err(ParamsError(faults))
-    }
-
-    fn without_null(&self, params: &Value) -> Value {
-        let kept = params.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
-        Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
     }
 
     /// Returns the parameters as a person and a planner read them; what five types cannot say comes down to the nearest.
@@ -142,6 +137,11 @@ impl RawSchema {
         let by_members = || schema.get("properties").map(|_| ParameterType::Object);
         named.or_else(by_values).or_else(by_forms).or_else(by_members).unwrap_or(ParameterType::String)
     }
+}
+
+fn without_null(params: &Value) -> Value {
+    let kept = params.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+    Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
 /// Returns the type that all have in common; of different ones an object is the one that must not be taken for text.

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use crate::tools::trial::Trial;
 
-    fn tool(script: &str, more: Value) -> Result<Box<dyn AnyTool>, Error> {
+    fn tool(script: &str, more: &Value) -> Result<Box<dyn AnyTool>, Error> {
         let mut settings = json!({"name": "own", "description": "Does.", "command": ["sh", "-c", script],
             "parameters": {"n": {"type": "number", "description": "Which.", "default": 7}}});
         settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -147,7 +147,7 @@ mod tests {
 
     async fn call(script: &str, params: Value) -> Result<Value, String> {
         let trial = Trial::new();
-        tool(script, json!({}))
+        tool(script, &json!({}))
             .unwrap()
             .invoke(params, &trial.context)
             .await
@@ -194,14 +194,14 @@ mod tests {
         let trial = Trial::new();
         trial.file("mark", "");
         let own = json!({"env": {"TOKEN": "Bearer ${KEY}", "MODE": "${MODE:-slow}"}, "effect": "reads", "timeout": "2m"});
-        let tool = tool("ls; echo $TOKEN $MODE $GREETING", own).unwrap();
+        let tool = tool("ls; echo $TOKEN $MODE $GREETING", &own).unwrap();
         assert_eq!(tool.invoke(json!({}), &trial.context).await.unwrap(), "mark\nBearer k-1 slow hello");
         assert_eq!((tool.effect(), tool.timeout()), (Effect::Reads, Some(Duration::from_secs(120))));
     }
 
     #[test]
     fn what_cannot_work_is_refused_before_the_run() {
-        let refusal = |more: Value| tool("true", more).map(|_| ()).unwrap_err().to_string();
+        let refusal = |more: Value| tool("true", &more).map(|_| ()).unwrap_err().to_string();
         assert_eq!(
             refusal(json!({"env": {"TOKEN": "${NONE}"}})),
             "cannot fill in `TOKEN` of the custom tool `own`: the variable `NONE` is not set"

@@ -25,7 +25,7 @@ fn server() {
 }
 
 /// Returns a configuration with one server called `own` that plays `part`.
-fn playing(part: &str, more: Value) -> Value {
+fn playing(part: &str, more: &Value) -> Value {
     let mut server = json!({
         "command": std::env::current_exe().unwrap(),
         "args": ["--exact", "server", "--nocapture"],
@@ -45,7 +45,7 @@ fn tools(folder: &Path, arguments: &[&str]) -> Output {
     finish(tepa(folder).arg("tools").args(arguments).args(["--config", "mcp.json"]))
 }
 
-fn call(folder: &Path, tool: &str, params: Value) -> (Option<i32>, String, String) {
+fn call(folder: &Path, tool: &str, params: &Value) -> (Option<i32>, String, String) {
     let params = params.to_string();
     let output = tools(folder, &["call", tool, "--params", &params]);
     (output.status.code(), text(&output.stdout), text(&output.stderr))
@@ -59,7 +59,7 @@ fn nothing_left(folder: &Path) {
 
 #[test]
 fn the_tools_of_all_pages_are_listed_with_schema_and_effect() {
-    let folder = folder(&playing("good", json!({})));
+    let folder = folder(&playing("good", &json!({})));
     let output = tools(folder.path(), &["list", "--output", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let listed: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
@@ -95,9 +95,9 @@ fn the_tools_of_all_pages_are_listed_with_schema_and_effect() {
 
 #[test]
 fn a_call_returns_text_structure_or_a_note() {
-    let folder = folder(&playing("good", json!({})));
+    let folder = folder(&playing("good", &json!({})));
     let returned = |tool: &str, params: Value| {
-        let (code, out, err) = call(folder.path(), tool, params);
+        let (code, out, err) = call(folder.path(), tool, &params);
         assert_eq!(code, Some(0), "{err}");
         out
     };
@@ -110,7 +110,7 @@ fn a_call_returns_text_structure_or_a_note() {
 
 #[test]
 fn what_a_call_cannot_do_has_an_exit_code_of_its_own() {
-    let folder = folder(&playing("good", json!({})));
+    let folder = folder(&playing("good", &json!({})));
     for (tool, params, code, said) in [
         ("own__fail", json!({}), 1, "error: there is no such thing\n"),
         (
@@ -130,13 +130,9 @@ fn what_a_call_cannot_do_has_an_exit_code_of_its_own() {
         ("own__ehco", json!({}), 2, "error: unknown tool `own__ehco`\nhint: did you mean `own__echo`?\n"),
         ("own__echo", json!([]), 2, "error: what `--params` says is not a JSON object\n"),
     ] {
-        let (found, _, err) = call(folder.path(), tool, params);
+        let (found, _, err) = call(folder.path(), tool, &params);
         assert_eq!(found, Some(code), "{tool}: {err}");
-        let err: String = err
-            .lines()
-            .filter(|line| !line.starts_with("warning: "))
-            .map(|line| format!("{line}\n"))
-            .collect();
+        let err: String = err.split_inclusive('\n').filter(|line| !line.starts_with("warning: ")).collect();
         assert!(err.starts_with(said), "{tool}: {err}");
     }
     let output = tools(folder.path(), &["call", "own__fail", "--output", "json"]);
@@ -144,13 +140,18 @@ fn what_a_call_cannot_do_has_an_exit_code_of_its_own() {
 }
 
 #[test]
-fn a_call_that_takes_too_long_is_cancelled() {
-    let mut config = playing("good", json!({}));
+fn a_call_that_takes_too_long_is_cancelled_and_the_server_goes_on() {
+    let mut config = playing("good", &json!({}));
     config["limits"] = json!({"toolTimeout": 300});
     let folder = folder(&config);
-    let (code, _, err) = call(folder.path(), "own__hang", json!({}));
+    let (code, _, err) = call(folder.path(), "own__hang", &json!({}));
     assert_eq!(code, Some(1));
     assert!(err.ends_with("error: Tool \"own__hang\" timed out after 300 ms\n"), "{err}");
+    let calls = [("own__hang", json!({})), ("own__echo", json!({"text": "still here"}))];
+    let output = run(folder.path(), &script(&calls, FAIL));
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let logs = result_of(folder.path())["logs"].to_string();
+    assert!(logs.contains("timed out after 300 ms") && logs.contains("\"completed\""), "{logs}");
     assert_eq!(fs::read_to_string(folder.path().join("cancelled")).unwrap(), "yes\n");
     nothing_left(folder.path());
 }
@@ -158,7 +159,7 @@ fn a_call_that_takes_too_long_is_cancelled() {
 #[test]
 fn a_signal_ends_call_and_server() {
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
-        let folder = folder(&playing("stubborn", json!({})));
+        let folder = folder(&playing("stubborn", &json!({})));
         let mut command = tepa(folder.path());
         command.args(["tools", "call", "own__hang", "--config", "mcp.json"]);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -172,7 +173,7 @@ fn a_signal_ends_call_and_server() {
 
 #[test]
 fn a_server_that_does_not_start_is_no_verdict() {
-    let folder = folder(&playing("dies", json!({})));
+    let folder = folder(&playing("dies", &json!({})));
     let output = tools(folder.path(), &["list"]);
     assert_eq!(output.status.code(), Some(4));
     let err = text(&output.stderr);
@@ -191,12 +192,12 @@ fn a_server_that_does_not_start_is_no_verdict() {
 fn a_server_that_is_slow_or_not_there_or_misnames_its_tools_does_not_start() {
     let no_program = json!({"mcpServers": {"own": {"command": "no-such-program"}}});
     for (config, said) in [
-        (playing("sleeps", json!({"startupTimeout": 200})), "  it did not answer within 200 ms\n"),
+        (playing("sleeps", &json!({"startupTimeout": 200})), "  it did not answer within 200 ms\n"),
         (
-            playing("clash", json!({})),
+            playing("clash", &json!({})),
             "  its tools `weird.name` and `weird/name` would both be called `own__weird_name`\n",
         ),
-        (playing("long", json!({})), "which is longer than the 64 characters that models can call\n"),
+        (playing("long", &json!({})), "which is longer than the 64 characters that models can call\n"),
         (no_program, "  cannot start `no-such-program`: "),
     ] {
         let folder = folder(&config);
@@ -211,7 +212,7 @@ fn a_server_that_is_slow_or_not_there_or_misnames_its_tools_does_not_start() {
 
 #[test]
 fn a_server_that_is_not_required_is_missed_with_a_warning() {
-    let folder = folder(&playing("dies", json!({"required": false})));
+    let folder = folder(&playing("dies", &json!({"required": false})));
     let output = tools(folder.path(), &["list"]);
     assert_eq!(output.status.code(), Some(0));
     let err = text(&output.stderr);
@@ -226,7 +227,7 @@ fn a_server_that_is_not_required_is_missed_with_a_warning() {
 
 #[test]
 fn a_variable_that_is_not_set_is_named() {
-    let folder = folder(&playing("good", json!({"args": ["${NO_SUCH_VARIABLE}"]})));
+    let folder = folder(&playing("good", &json!({"args": ["${NO_SUCH_VARIABLE}"]})));
     let output = tools(folder.path(), &["list"]);
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
@@ -245,15 +246,18 @@ fn run(folder: &Path, script: &str) -> Output {
     finish(tepa(folder).args(arguments))
 }
 
-fn script(tool: &str, params: &Value, judged: &str) -> String {
-    let plan = json!({"reasoning": "r", "estimatedTokens": 1, "steps": [{"id": "a", "description": "d",
-        "tools": [tool], "expectedOutcome": "e", "dependencies": []}]});
-    json!({"format": "tepa.replay/1", "replies": [
-        {"stage": "planner", "json": plan},
-        {"stage": "step", "step": "a", "tool": tool, "toolUse": params},
-        {"stage": "evaluator", "json": serde_json::from_str::<Value>(judged).unwrap()},
-    ]})
-    .to_string()
+/// Returns the replies of a run with a step for each call.
+fn script(calls: &[(&str, Value)], judged: &str) -> String {
+    let step = |(at, (tool, _)): (usize, &(&str, Value))| json!({"id": format!("s{at}"), "description": "d", "tools": [tool], "expectedOutcome": "e", "dependencies": []});
+    let steps: Vec<Value> = calls.iter().enumerate().map(step).collect();
+    let mut replies = vec![
+        json!({"stage": "planner", "json": {"reasoning": "r", "estimatedTokens": 1, "steps": steps}}),
+        json!({"stage": "evaluator", "json": serde_json::from_str::<Value>(judged).unwrap()}),
+    ];
+    replies.extend(calls.iter().enumerate().map(|(at, (tool, params))| {
+        json!({"stage": "step", "step": format!("s{at}"), "tool": tool, "toolUse": params})
+    }));
+    json!({"format": "tepa.replay/1", "replies": replies}).to_string()
 }
 
 const PASS: &str = r#"{"verdict": "pass", "confidence": 0.9, "summary": "done"}"#;
@@ -261,8 +265,8 @@ const FAIL: &str = r#"{"verdict": "fail", "confidence": 0.9, "feedback": "no"}"#
 
 #[test]
 fn a_run_calls_a_servers_tool_and_leaves_nothing_of_it() {
-    let folder = folder(&playing("stubborn", json!({})));
-    let output = run(folder.path(), &script("own__echo", &json!({"text": "hello"}), PASS));
+    let folder = folder(&playing("stubborn", &json!({})));
+    let output = run(folder.path(), &script(&[("own__echo", json!({"text": "hello"}))], PASS));
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     nothing_left(folder.path());
     let events = fs::read_dir(folder.path().join(".tepa/runs")).unwrap().next().unwrap().unwrap().path();
@@ -273,8 +277,8 @@ fn a_run_calls_a_servers_tool_and_leaves_nothing_of_it() {
 
 #[test]
 fn a_server_that_dies_fails_the_step_with_its_last_words() {
-    let folder = folder(&playing("good", json!({})));
-    let output = run(folder.path(), &script("own__die", &json!({}), FAIL));
+    let folder = folder(&playing("good", &json!({})));
+    let output = run(folder.path(), &script(&[("own__die", json!({}))], FAIL));
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let logs = result_of(folder.path())["logs"].to_string();
     assert!(logs.contains("the MCP server `own` has ended with exit code 7: out of memory"), "{logs}");
@@ -282,8 +286,8 @@ fn a_server_that_dies_fails_the_step_with_its_last_words() {
 
 #[test]
 fn a_run_does_not_begin_without_a_server_that_it_needs() {
-    let folder = folder(&playing("dies", json!({})));
-    let output = run(folder.path(), &script("own__echo", &json!({"text": "hello"}), PASS));
+    let folder = folder(&playing("dies", &json!({})));
+    let output = run(folder.path(), &script(&[("own__echo", json!({"text": "hello"}))], PASS));
     assert_eq!(output.status.code(), Some(4));
     assert!(!folder.path().join(".tepa/runs").exists());
 }

@@ -8,10 +8,10 @@ use std::io::{self, BufRead as _, Write as _};
 use serde_json::{Value, json};
 
 /// The variable that names the part to play.
-pub const PART: &str = "TEPA_TEST_PART";
+pub(crate) const PART: &str = "TEPA_TEST_PART";
 
 /// Plays the part named in the environment until standard input ends; returns at once when there is none.
-pub fn play() {
+pub(crate) fn play() {
     let Ok(part) = std::env::var(PART) else { return };
     fs::write("server.pid", format!("{}\n", std::process::id())).unwrap();
     match part.as_str() {
@@ -62,7 +62,7 @@ fn serve(part: &str) {
 }
 
 /// Returns the result of a request, or its error; nothing where no answer comes.
-pub fn answer(part: &str, method: &str, params: &Value) -> Option<Result<Value, Value>> {
+pub(crate) fn answer(part: &str, method: &str, params: &Value) -> Option<Result<Value, Value>> {
     Some(Ok(match method {
         "initialize" => json!({
             "protocolVersion": params["protocolVersion"],

@@ -89,7 +89,7 @@ async fn start(settings: Settings) -> Result<Started, Failure> {
     let mut warnings = Vec::new();
     let mut tools: Vec<Box<dyn AnyTool>> = Vec::new();
     for (name, tool) in names.into_iter().zip(listed) {
-        let tool = remote::RemoteTool::new(Arc::clone(&server), name, tool);
+        let tool = remote::RemoteTool::new(Arc::clone(&server), &name, tool);
         warnings.extend(tool.warning());
         tools.push(Box::new(tool));
     }

@@ -20,7 +20,7 @@ pub(super) struct RemoteTool {
 }
 
 impl RemoteTool {
-    pub(super) fn new(server: Arc<Server>, name: String, tool: Tool) -> Self {
+    pub(super) fn new(server: Arc<Server>, name: &str, tool: Tool) -> Self {
         let said = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default().trim();
         let description = if said.is_empty() {
             format!("The tool `{}` of the server `{}`, which does not describe it.", tool.name, server.name())
@@ -30,7 +30,7 @@ impl RemoteTool {
         let reads = tool.annotations.and_then(|annotations| annotations.read_only_hint) == Some(true);
         Self {
             schema: ToolSchema::from_json_schema(
-                &name,
+                name,
                 &description,
                 Value::Object(Arc::unwrap_or_clone(tool.input_schema)),
             ),

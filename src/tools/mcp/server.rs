@@ -223,7 +223,7 @@ async fn tools(session: &RunningService<RoleClient, ClientConfig>) -> Result<Vec
 /// Headers go where they were meant for and nowhere else.
 fn same_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     const MOST: usize = 5;
-    let origin = attempt.previous().first().map(|url| url.origin());
+    let origin = attempt.previous().first().map(reqwest::Url::origin);
     let stays = origin.is_some_and(|origin| origin == attempt.url().origin());
     if stays && attempt.previous().len() <= MOST { attempt.follow() } else { attempt.stop() }
 }
