@@ -156,3 +156,34 @@ impl<T: Tool> AnyTool for Erased<T> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nameless;
+
+    impl Tool for Nameless {
+        const NAME: &'static str = "nameless";
+        type Args = Value;
+        type Output = ();
+
+        fn schema(&self) -> ToolSchema {
+            ToolSchema::new("other", "").required("a", ParameterType::String, "A.")
+        }
+
+        async fn call(&self, _: Value, _: &ToolContext) -> Result<(), ToolError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_definition_that_models_cannot_work_with_is_refused_whole() {
+        let error = define(Nameless).map(|_| ()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "Invalid tool definition: description: Tool description must be non-empty; \
+             name: Tool name must be \"nameless\" as everywhere else"
+        );
+    }
+}

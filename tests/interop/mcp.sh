@@ -12,6 +12,8 @@ if ! command -v npx >/dev/null 2>&1; then
   exit 0
 fi
 
+command -v pgrep >/dev/null 2>&1 || { echo 'pgrep is not there, and without it nobody can tell what is left'; exit 1; }
+
 tepa=${1:-}
 if [ -z "$tepa" ]; then
   (cd "$here/../.." && cargo build --locked --quiet)
