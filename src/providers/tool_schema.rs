@@ -1,6 +1,7 @@
 //! Owns what vendors ask of the schema of a tool: one plain object at the top, whatever its author wrote.
 //!
-//! Only the top is rewritten, and only to allow more: whoever asks checks the arguments against the whole schema anyway.
+//! Only the top is rewritten, and only to allow more: whoever asks checks the arguments against the whole schema anyway. Below it, what goes
+//! without saying is said where a vendor insists.
 
 use serde_json::{Map, Value, json};
 
@@ -15,10 +16,11 @@ const MOST: usize = 100;
 
 /// Returns the schema of a tool's parameters in the form that every vendor takes.
 pub(super) fn tool_schema(tool: &ToolSchema) -> Value {
-    let schema = tool.to_json_schema();
+    let mut schema = tool.to_json_schema();
     if tool.raw.is_none() {
         return schema;
     }
+    spell_out(&mut schema);
     let top = schema.as_object().cloned().unwrap_or_default();
     let mut left = MOST;
     let members = Members::of(&schema, &schema, &mut left);
@@ -30,6 +32,34 @@ pub(super) fn tool_schema(tool: &ToolSchema) -> Value {
         plain.insert("required".to_owned(), json!(members.required));
     }
     Value::Object(plain)
+}
+
+/// Says of every list that it has items, and of what may be anything that it is a schema.
+fn spell_out(schema: &mut Value) {
+    if *schema == json!(true) {
+        *schema = json!({});
+    }
+    let Some(keywords) = schema.as_object_mut() else { return };
+    for (keyword, value) in keywords.iter_mut() {
+        match (keyword.as_str(), value) {
+            ("properties" | "$defs" | "definitions", Value::Object(named)) => {
+                named.values_mut().for_each(spell_out);
+            }
+            ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(schemas)) => {
+                schemas.iter_mut().for_each(spell_out);
+            }
+            ("items", items) => spell_out(items),
+            ("additionalProperties", more) if more.is_object() => spell_out(more),
+            _ => {}
+        }
+    }
+    let is_list = match keywords.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "array"),
+        kind => kind.is_some_and(|kind| kind == "array"),
+    };
+    if is_list && !keywords.contains_key("items") {
+        keywords.insert("items".to_owned(), json!({}));
+    }
 }
 
 /// What an object may have, gathered from all of its forms.
@@ -91,6 +121,23 @@ mod tests {
         let schema = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "required": ["a"],
             "$defs": {"A": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, "x-own": 1, "additionalProperties": true});
         assert_eq!(of(schema.clone()), schema);
+    }
+
+    #[test]
+    fn lists_have_items_and_anything_is_a_schema() {
+        let schema = of(json!({"properties": {
+            "list": {"type": ["array", "null"]},
+            "type": {"anyOf": [{"type": "array"}, true]},
+            "free": true,
+        }}));
+        assert_eq!(
+            schema["properties"],
+            json!({
+                "list": {"type": ["array", "null"], "items": {}},
+                "type": {"anyOf": [{"type": "array", "items": {}}, {}]},
+                "free": {},
+            })
+        );
     }
 
     #[test]

@@ -276,6 +276,40 @@ fn a_run_calls_a_servers_tool_and_leaves_nothing_of_it() {
 }
 
 #[test]
+fn a_signal_while_servers_start_ends_them_and_nothing_began() {
+    let folder = folder(&playing("sleeps", &json!({})));
+    fs::write(folder.path().join("prompt.yaml"), PROMPT).unwrap();
+    fs::write(folder.path().join("prompt.replay.yaml"), script(&[], PASS)).unwrap();
+    let mut command = tepa(folder.path());
+    command.args(["run", "prompt.yaml", "--provider", "replay", "--config", "mcp.json"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let started =
+        || fs::read_to_string(folder.path().join("server.pid")).ok().filter(|pid| pid.ends_with('\n'));
+    eventually(started);
+    finish(std::process::Command::new("kill").args(["-INT".to_owned(), child.id().to_string()]));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (output.status.code(), text(&output.stderr)),
+        (Some(130), "error: interrupted by SIGINT\n".to_owned())
+    );
+    assert!(!folder.path().join(".tepa/runs").exists());
+    nothing_left(folder.path());
+}
+
+#[test]
+fn a_run_that_cannot_begin_after_all_leaves_no_server() {
+    let folder = folder(&playing("stubborn", &json!({})));
+    fs::write(folder.path().join("prompt.yaml"), PROMPT).unwrap();
+    fs::write(folder.path().join("prompt.replay.yaml"), script(&[], PASS)).unwrap();
+    // Records cannot be made where a file is in their place.
+    fs::write(folder.path().join(".tepa"), "").unwrap();
+    let arguments = ["run", "prompt.yaml", "--provider", "replay", "--config", "mcp.json"];
+    let output = finish(tepa(folder.path()).args(arguments));
+    assert!(matches!(output.status.code(), Some(2 | 4)), "{}", text(&output.stderr));
+    nothing_left(folder.path());
+}
+
+#[test]
 fn a_server_that_dies_fails_the_step_with_its_last_words() {
     let folder = folder(&playing("good", &json!({})));
     let output = run(folder.path(), &script(&[("own__die", json!({}))], FAIL));
