@@ -15,7 +15,7 @@ Exit codes:
   1    fail: judged and found wanting, cycles used up, a cycle error, or a hook stopped it
   2    invalid: command line, prompt, config or key; nothing ran
   3    terminated: a budget (tokens, cost, time) ran out
-  4    no verdict: provider, server of tools, sandbox or journal broke, or a bug in tepa
+  4    no verdict: provider, MCP server, sandbox or journal broke, or a bug in tepa
   130  SIGINT; 143 SIGTERM: children killed, result written";
 
 const RUN_EXAMPLES: &str = "\
@@ -24,6 +24,27 @@ Examples:
   tepa run prompts/task.yaml --provider replay      run offline, on prompts/task.replay.yaml
   tepa run task.yaml --output json -q > result.json one result object on standard output
   tepa run task.yaml --record replies.yaml          keep the model's replies, to run offline later";
+
+const TOOLS_EXAMPLES: &str = "\
+Examples:
+  tepa tools list                                   every tool, with where it comes from
+  tepa tools list --config ci.yaml --output json    the same for programs, with schemas
+  tepa tools show file_read                         one tool with its parameters
+  tepa tools call file_read --params '{\"path\": \"a.txt\"}'";
+
+const CALL_EXIT_CODES: &str = "\
+Exit codes:
+  0    the tool returned something
+  1    the tool failed
+  2    invalid: command line, config, tool or parameters; nothing was called
+  4    a server did not start, or a bug in tepa
+  130  SIGINT; 143 SIGTERM: children killed";
+
+const CALL_EXAMPLES: &str = "\
+Examples:
+  tepa tools call directory_list --params '{\"path\": \".\"}'
+  tepa tools call deploy_status --params @params.json --config ci.yaml
+  echo '{\"message\": \"hi\"}' | tepa tools call everything__echo --params - --output json";
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -65,11 +86,9 @@ pub(super) enum Command {
     /// Check prompt and config files without calling a provider
     #[command(after_help = "Exit codes: 0 valid, 1 faults found, 2 usage or unreadable file")]
     Validate(ValidateArguments),
-    /// Show the tools that a run has
-    Tools {
-        #[command(subcommand)]
-        command: ToolsCommand,
-    },
+    /// Show the tools that a run has, and call one by hand
+    #[command(after_help = TOOLS_EXAMPLES)]
+    Tools(ToolsArguments),
     /// Print a completion script
     Completions {
         /// The shell
@@ -180,15 +199,47 @@ pub(super) struct ValidateArguments {
     pub(super) allow_unknown: bool,
 }
 
+#[derive(Debug, Args)]
+pub(super) struct ToolsArguments {
+    /// A configuration file, on top of the user's and the project's
+    #[arg(long, value_name = "FILE", env = "TEPA_CONFIG", global = true)]
+    pub(super) config: Option<PathBuf>,
+    /// What standard output carries: text for people, or JSON
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text", global = true)]
+    pub(super) output: ToolOutputArgument,
+    #[command(subcommand)]
+    pub(super) command: ToolsCommand,
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum ToolsCommand {
-    /// List the tools that a run has here
+    /// List the tools that a run has here: built-in ones, commands, those of MCP servers
     List,
-    /// Show one built-in tool with its parameters
+    /// Show one tool with its parameters
     Show {
         /// The tool
         name: String,
     },
+    /// Call one tool in this folder and print what it returns
+    #[command(after_help = CALL_EXIT_CODES, after_long_help = format!("{CALL_EXIT_CODES}\n\n{CALL_EXAMPLES}"))]
+    Call(CallArguments),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CallArguments {
+    /// The tool
+    pub(super) name: String,
+    /// Its parameters as one JSON object, or @FILE, or - for standard input
+    #[arg(long, value_name = "JSON", default_value = "{}", allow_hyphen_values = true)]
+    pub(super) params: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ToolOutputArgument {
+    /// For people
+    Text,
+    /// For programs
+    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
