@@ -24,7 +24,7 @@ pub(super) fn run(
     let (config, prompt) = load::everything(arguments, global, environment, ui)?;
     let options = options(arguments, &config, environment);
     let sinks = sinks(arguments.output, config.logging.level, ui);
-    let finished = runtime::block_on(async |cancel| {
+    let finished = runtime::block_on(environment, async |cancel| {
         let connecting = Session::connect(config, prompt, environment, options);
         let session = runtime::unless_stopped(&cancel, connecting).await??;
         anyhow::Ok(session.run(sinks, &cancel).await)

@@ -4,14 +4,18 @@ use std::time::Duration;
 
 use super::signals;
 use super::status::Stopped;
+use crate::config::Environment;
 use crate::error::Error;
 use crate::pipeline::Cancel;
 
 /// How long work that was abandoned may take to notice, before the process leaves without it.
 const LEAVING: Duration = Duration::from_millis(500);
 
-/// Returns what `work` comes to; signals reach it through the handle that it is given.
-pub(super) fn block_on<F: Future>(work: impl FnOnce(Cancel) -> F) -> Result<F::Output, Error> {
+/// Returns what `work` comes to, when nothing is left of what it started; signals reach it through the handle that it is given.
+pub(super) fn block_on<F: Future>(
+    environment: &Environment,
+    work: impl FnOnce(Cancel) -> F,
+) -> Result<F::Output, Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(4)
         .enable_all()
@@ -20,7 +24,9 @@ pub(super) fn block_on<F: Future>(work: impl FnOnce(Cancel) -> F) -> Result<F::O
     let output = runtime.block_on(async {
         let cancel = Cancel::default();
         signals::listen(cancel.clone());
-        work(cancel).await
+        let output = work(cancel).await;
+        environment.leaving().all_gone().await;
+        output
     });
     runtime.shutdown_timeout(LEAVING);
     Ok(output)

@@ -33,12 +33,14 @@ pub(super) fn call(
 ) -> anyhow::Result<ExitStatus> {
     let params = params(&call.params, environment)?;
     let config = load::standing_config(arguments.config.as_deref(), environment, ui)?;
-    let ended = runtime::block_on(async |cancel| {
+    let ended = runtime::block_on(environment, async |cancel| {
         let connecting = Toolbox::connect_for(&call.name, &config, environment, &environment.directory);
         let toolbox = runtime::unless_stopped(&cancel, connecting).await??;
         warn(&toolbox, ui);
-        let ended = perform(&call.name, params, &toolbox, &config, environment, &cancel, ui).await;
+        let ground = Ground::of(&config, environment)?;
+        let ended = perform(&call.name, params, &toolbox, &config, &ground, &cancel, ui).await;
         toolbox.close().await;
+        ground.leave().await;
         ended
     })??;
     report(ended, arguments.output, ui)
@@ -49,7 +51,7 @@ async fn perform(
     params: Value,
     toolbox: &Toolbox,
     config: &Config,
-    environment: &Environment,
+    ground: &Ground,
     cancel: &Cancel,
     ui: &Ui,
 ) -> anyhow::Result<Ended> {
@@ -57,7 +59,6 @@ async fn perform(
     let params = tool.check(params).map_err(|e| {
         Error::usage(e.to_string()).hint(format!("`tepa tools show {name}` has the parameters"))
     })?;
-    let ground = Ground::of(config, environment)?;
     let limit = tool.timeout().unwrap_or(Duration::from_millis(config.limits.tool_timeout));
     let context = Arc::new(ToolContext::new(
         Arc::clone(&ground.workspace),
@@ -70,7 +71,6 @@ async fn perform(
         ui.say(&format!("warning: a command could {gap}\n"));
     }
     let ended = runtime::unless_stopped(cancel, invoke(tool, params, &context, limit)).await;
-    ground.leave().await;
     if !ui.quiet {
         observed(&context, ui);
     }

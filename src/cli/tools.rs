@@ -20,7 +20,7 @@ pub(super) fn list(
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
     let config = load::standing_config(arguments.config.as_deref(), environment, ui)?;
-    let toolbox = runtime::block_on(async |cancel| {
+    let toolbox = runtime::block_on(environment, async |cancel| {
         let root = environment.directory.as_path();
         let connecting = Toolbox::connect(&config, environment, root, &[]);
         let toolbox = runtime::unless_stopped(&cancel, connecting).await??;
@@ -59,7 +59,7 @@ pub(super) fn show(
 }
 
 fn connect_for(name: &str, config: &Config, environment: &Environment) -> anyhow::Result<Toolbox> {
-    runtime::block_on(async |cancel| {
+    runtime::block_on(environment, async |cancel| {
         let connecting = Toolbox::connect_for(name, config, environment, &environment.directory);
         let toolbox = runtime::unless_stopped(&cancel, connecting).await??;
         toolbox.close().await;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 
 use crate::expansion::{self, ExpansionError};
+use crate::process::Leaving;
 use crate::secret::{Secrets, is_secret_name};
 
 /// Variables that hold a provider's key: children of a run do not inherit them.
@@ -25,6 +26,7 @@ pub struct Environment {
     /// Whether standard error is a terminal.
     pub stderr_is_terminal: bool,
     secrets: Secrets,
+    leaving: Leaving,
     /// tepa's own binary, as which it confines commands; absent where it cannot.
     pub launcher: Option<PathBuf>,
 }
@@ -35,6 +37,7 @@ impl Environment {
         let variables = std::env::vars_os().collect();
         Ok(Self {
             secrets: keys(&variables),
+            leaving: Leaving::default(),
             variables,
             directory: std::env::current_dir()?,
             stdout_is_terminal: io::stdout().is_terminal(),
@@ -48,6 +51,7 @@ impl Environment {
         let variables = variables.into_iter().collect();
         Self {
             secrets: keys(&variables),
+            leaving: Leaving::default(),
             variables,
             directory,
             stdout_is_terminal: false,
@@ -77,6 +81,11 @@ impl Environment {
     /// Returns what must not leave: every provider key that is set, and what is learnt later.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
+    }
+
+    /// Returns who knows of commands that are not gone yet.
+    pub fn leaving(&self) -> &Leaving {
+        &self.leaving
     }
 
     /// Returns the variables whose names one of `patterns` names.

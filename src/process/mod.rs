@@ -28,6 +28,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::sandbox::Policy;
 
@@ -67,19 +68,25 @@ pub struct Supervisor {
     pub program: PathBuf,
     /// What a command may touch; everything if there is none.
     pub policy: Option<Policy>,
-    leaving: TaskTracker,
+    leaving: Leaving,
 }
 
 impl Supervisor {
-    /// Returns the supervisor that is `program`.
-    pub fn new(program: PathBuf, policy: Option<Policy>) -> Self {
-        Self { program, policy, leaving: TaskTracker::new() }
+    /// Returns the supervisor that is `program`; what it sees off is known to `leaving`.
+    pub fn new(program: PathBuf, policy: Option<Policy>, leaving: Leaving) -> Self {
+        Self { program, policy, leaving }
     }
+}
 
-    /// Waits until the commands that were dropped are gone with all that they started.
+/// Knows of every supervised command until it is gone with all that it started; clones are the same.
+#[derive(Debug, Clone, Default)]
+pub struct Leaving(TaskTracker);
+
+impl Leaving {
+    /// Waits until nothing is left, for as long as that can take.
     pub async fn all_gone(&self) {
-        self.leaving.close();
-        self.leaving.wait().await;
+        self.0.close();
+        let _ = timeout(SUPERVISOR_GRACE, self.0.wait()).await;
     }
 }
 
@@ -245,8 +252,8 @@ type Streams = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
 struct Group {
     /// Absent once it is on its way out.
     child: Option<Box<dyn ChildWrapper>>,
-    /// Where the way out of a supervised one is kept track of.
-    leaving: Option<TaskTracker>,
+    /// Held by a supervised one until it is gone.
+    leaving: Option<TaskTrackerToken>,
 }
 
 impl Group {
@@ -269,7 +276,7 @@ impl Group {
         #[cfg(windows)]
         wrap.wrap(process_wrap::tokio::JobObject);
         // A supervisor must outlive what it sees off.
-        let leaving = command.supervisor.as_ref().map(|supervisor| supervisor.leaving.clone());
+        let leaving = command.supervisor.as_ref().map(|supervisor| supervisor.leaving.0.token());
         if leaving.is_none() {
             wrap.wrap(KillOnDrop);
         }
@@ -313,15 +320,13 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         let Some(mut child) = self.child.take() else { return };
-        match (&self.leaving, Handle::try_current()) {
-            // It sees the command off by itself, because the line to it ends; whoever ends the run waits for that.
+        match (self.leaving.take(), Handle::try_current()) {
+            // It sees the command off by itself, because the line to it ends; whoever ends the process waits for that.
             (Some(leaving), Ok(handle)) => {
-                leaving.spawn_on(
-                    async move {
-                        let _ = timeout(SUPERVISOR_GRACE, child.wait()).await;
-                    },
-                    &handle,
-                );
+                handle.spawn(async move {
+                    let _ = timeout(SUPERVISOR_GRACE, child.wait()).await;
+                    drop(leaving);
+                });
             }
             (Some(_), Err(_)) => {}
             (None, _) => {

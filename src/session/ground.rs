@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::bounds;
 use crate::config::{Config, Environment, SandboxMode};
 use crate::error::Error;
-use crate::process::{Setting, Supervisor};
+use crate::process::{Leaving, Setting, Supervisor};
 use crate::sandbox::{self, Confinement, Enforcement, Policy, Restriction};
 use crate::workspace::Workspace;
 
@@ -24,6 +24,7 @@ pub struct Ground {
     pub confinement: Confinement,
     /// For the temporary files of commands; it goes when this does.
     temporary: Option<TempDir>,
+    leaving: Leaving,
 }
 
 impl Ground {
@@ -41,15 +42,19 @@ impl Ground {
             None => (unconfined(config, environment), Confinement::off()),
             Some(temporary) => confine(config, environment, &workspace, temporary.path())?,
         };
-        Ok(Self { workspace: Arc::new(workspace), setting: Arc::new(setting), confinement, temporary })
+        Ok(Self {
+            workspace: Arc::new(workspace),
+            setting: Arc::new(setting),
+            confinement,
+            temporary,
+            leaving: environment.leaving().clone(),
+        })
     }
 
     /// Waits until no command is left, and removes their temporary files.
     pub async fn leave(self) {
-        if let Some(supervisor) = &self.setting.supervisor {
-            supervisor.all_gone().await;
-        }
-        // What could not be removed is not worth a verdict.
+        self.leaving.all_gone().await;
+        // What cannot be removed is not worth a verdict.
         drop(self.temporary);
     }
 }
@@ -59,7 +64,10 @@ pub(super) fn unconfined(config: &Config, environment: &Environment) -> Setting 
     let mut variables = environment.for_children(&config.sandbox.environment);
     // Git would otherwise write to its index to answer a question.
     variables.insert("GIT_OPTIONAL_LOCKS".into(), "0".into());
-    let supervisor = environment.launcher.clone().map(|program| Supervisor::new(program, None));
+    let supervisor = environment
+        .launcher
+        .clone()
+        .map(|program| Supervisor::new(program, None, environment.leaving().clone()));
     Setting { environment: variables, supervisor }
 }
 
