@@ -205,6 +205,48 @@ fn a_declared_secret_is_in_nothing_that_tepa_writes_or_shows() {
 }
 
 #[test]
+fn what_is_handed_to_servers_and_tools_under_the_name_of_a_secret_is_one() {
+    let config = json!({
+        "mcpServers": {"far": {"url": "http://127.0.0.1:9/", "required": false,
+            "headers": {"Authorization": "Bearer written-canary-1", "X-Api-Key": "${FILLED_TOKEN}"}}},
+        "customTools": [{"name": "own", "description": "Does.", "command": ["sh", "-c", "echo $MY_PASSWORD $MODE"],
+            "env": {"MY_PASSWORD": "written-canary-2", "MODE": "production"}}],
+    });
+    let script = "echo written-canary-1 filled-canary-3 written-canary-2 production";
+    let folder = task(script, None, &config);
+    let mut command = tepa(folder.path());
+    command.args([
+        "run",
+        "tasks/prompt.json",
+        "--replay",
+        "replies.json",
+        "--config",
+        "config.json",
+        "--output",
+        "jsonl",
+    ]);
+    let output = finish(command.env("FILLED_TOKEN", "filled-canary-3"));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let shown = text(&output.stdout) + &text(&output.stderr);
+    assert!(shown.contains("*** *** *** production"), "{shown}");
+    assert!(!shown.contains("-canary-"), "{shown}");
+}
+
+#[test]
+fn a_providers_key_is_for_no_tool() {
+    let config = json!({"customTools": [{"name": "own", "description": "Does.", "command": ["sh"],
+        "env": {"KEY": "${ANTHROPIC_API_KEY}"}}]});
+    let folder = task("true", None, &config);
+    let output = run(&folder, &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output.stderr).contains("holds a provider's key, which is for no tool"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
 fn errors_before_a_run_show_no_secret_either() {
     let folder = task("true", None, &json!({"secrets": {"env": ["CANARY_TOKEN"]}}));
     let mut command = tepa(folder.path());

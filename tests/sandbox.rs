@@ -199,6 +199,29 @@ fn there_is_no_network_unless_a_person_says_so() {
     assert_eq!(output["stdout"], "connected\n", "{output}");
 }
 
+#[test]
+fn a_custom_tool_is_confined_as_a_command_and_may_have_a_network_of_its_own() {
+    if skipped() {
+        return;
+    }
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let script = format!(
+        "cat > got; echo x > ../escaped; bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port} && echo connected' 2>/dev/null; echo done"
+    );
+    for (network, said) in [(json!(null), "done"), (json!(true), "connected\ndone")] {
+        let tool = json!({"name": "own", "description": "Does.", "command": ["sh", "-c", script], "network": network});
+        let folder = task("true", &json!({"customTools": [tool]}));
+        let mut command = tepa(&folder.path().join("work"));
+        command.args(["tools", "call", "own", "--params", "{}", "--config", "../config.json"]);
+        let output = finish(&mut command);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stdout), format!("{said}\n"));
+        assert_eq!(fs::read_to_string(folder.path().join("work/got")).unwrap(), "{}");
+        assert!(!folder.path().join("escaped").exists());
+    }
+}
+
 /// Says for one level of Landlock what a command can do.
 fn at_level(level: i32) -> Vec<(&'static str, bool)> {
     let folder = tempfile::tempdir().unwrap();
