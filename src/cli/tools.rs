@@ -12,7 +12,7 @@ use crate::text;
 use crate::tool::Registry;
 
 pub(super) fn list(environment: &Environment, ui: &Ui) -> anyhow::Result<ExitStatus> {
-    let registry = registry(&load::standing_config(environment, ui)?, &[])?;
+    let registry = registry(&load::standing_config(environment, ui)?)?;
     let widest = registry.list().map(|tool| tool.name().len()).max().unwrap_or(0);
     let mut out = String::new();
     for tool in registry.list() {
@@ -48,7 +48,7 @@ pub(super) fn show(name: &str, ui: &Ui) -> anyhow::Result<ExitStatus> {
 }
 
 fn all() -> Result<Registry, Error> {
-    registry(&Layers::defaults()?.resolve()?, &[])
+    registry(&Layers::defaults()?.resolve()?)
 }
 
 fn write(ui: &Ui, out: &str) -> anyhow::Result<ExitStatus> {

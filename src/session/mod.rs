@@ -23,6 +23,7 @@ use crate::secret::Secrets;
 use crate::template::Templates;
 use crate::text;
 use crate::tool::Registry;
+use crate::tool::permission::{self, Rule};
 
 pub use secrets::learn_secrets;
 
@@ -35,8 +36,6 @@ pub struct Options {
     pub record: Option<PathBuf>,
     /// Where to write the result as well, absolute.
     pub result: Option<PathBuf>,
-    /// Tools to leave out.
-    pub deny_tools: Vec<String>,
     /// Files that no run may change beside those that the configuration names, absolute.
     pub protected: Vec<PathBuf>,
     /// Whether to record the run under `.tepa/runs`.
@@ -67,7 +66,7 @@ impl Session {
         options: Options,
     ) -> Result<Self, Error> {
         check_base_url(&config)?;
-        let tools = registry(&config, &options.deny_tools)?;
+        let tools = registry(&config)?;
         let workspace = bounds::workspace(&config, environment)?;
         let catalog = Catalog::load()?;
         let prices = catalog.prices(&config.pricing);
@@ -129,15 +128,17 @@ impl Session {
     }
 }
 
-/// Returns the tools that the configuration and the command line leave.
-pub fn registry(config: &Config, deny: &[String]) -> Result<Registry, Error> {
+/// Returns the tools that the rules of the configuration leave, held to them.
+pub fn registry(config: &Config) -> Result<Registry, Error> {
     let mut registry = Registry::default();
     for tool in crate::tools::built_in(&config.network) {
         registry.register(tool).map_err(|e| Error::broken("the built-in tools clash").because(&e))?;
     }
     let known = registry.names();
-    for name in config.tools.iter().chain(deny) {
-        if !known.contains(name) {
+    for rule in config.tools.iter().chain(&config.deny_tools) {
+        let rule = Rule::parse(rule)?;
+        let name = rule.tool();
+        if !known.iter().any(|tool| tool == name) {
             let error = Error::usage(format!("unknown tool `{name}`"));
             return Err(match text::did_you_mean(name, known.iter().map(String::as_str)) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
@@ -145,9 +146,7 @@ pub fn registry(config: &Config, deny: &[String]) -> Result<Registry, Error> {
             });
         }
     }
-    let listed = |name: &str| config.tools.is_empty() || config.tools.iter().any(|tool| tool == name);
-    registry.retain(|name| listed(name) && !deny.iter().any(|denied| denied == name));
-    Ok(registry)
+    permission::apply(registry, &config.tools, &config.deny_tools)
 }
 
 /// The configuration is part of the run's record: a password in it would be as well.

@@ -52,3 +52,67 @@ fn parsed(rules: &[String]) -> Result<Vec<Rule>, RuleError> {
 fn about<'a>(tool: &'a str, rules: &'a [Rule]) -> impl Iterator<Item = &'a Rule> {
     rules.iter().filter(move |rule| rule.tool() == tool)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::{Tool, ToolContext, ToolError, ToolSchema, erase};
+
+    struct Named<const N: usize>;
+
+    macro_rules! named {
+        ($at:literal, $name:literal) => {
+            impl Tool for Named<$at> {
+                const NAME: &'static str = $name;
+                type Args = ();
+                type Output = ();
+
+                fn schema(&self) -> ToolSchema {
+                    ToolSchema::new(Self::NAME, "Does.")
+                }
+
+                async fn call(&self, (): (), _: &ToolContext) -> Result<(), ToolError> {
+                    Ok(())
+                }
+            }
+        };
+    }
+
+    named!(0, "one");
+    named!(1, "two");
+    named!(2, "three");
+
+    /// Returns the names that are left, with a mark on those that are held to rules.
+    fn left(allowed: &[&str], denied: &[&str]) -> Result<Vec<String>, String> {
+        let mut registry = Registry::default();
+        for tool in [erase(Named::<0>), erase(Named::<1>), erase(Named::<2>)] {
+            registry.register(tool).unwrap();
+        }
+        let owned = |rules: &[&str]| rules.iter().map(|&rule| rule.to_owned()).collect::<Vec<_>>();
+        let registry = apply(registry, &owned(allowed), &owned(denied)).map_err(|error| error.to_string())?;
+        let mark = |schema: &ToolSchema| if schema.description == "Does." { "" } else { "!" };
+        Ok(registry.schemas().iter().map(|schema| format!("{}{}", schema.name, mark(schema))).collect())
+    }
+
+    #[test]
+    fn a_tool_is_there_when_it_is_allowed_and_not_denied() {
+        for (allowed, denied, expected) in [
+            (&[][..], &[][..], &["one", "two", "three"][..]),
+            (&["two", "one"], &[], &["one", "two"]),
+            (&["two(x)"], &[], &["two!"]),
+            (&["two(x)", "two"], &[], &["two"]),
+            (&["two(x)", "two(*)"], &[], &["two"]),
+            (&[], &["one", "two(x)"], &["two!", "three"]),
+            (&["one", "two"], &["one", "three"], &["two"]),
+            (&["one", "two(x)"], &["two(*)"], &["one"]),
+        ] {
+            assert_eq!(left(allowed, denied).unwrap(), expected, "{allowed:?} {denied:?}");
+        }
+    }
+
+    #[test]
+    fn rules_that_leave_nothing_or_cannot_be_read_are_refused() {
+        assert_eq!(left(&["one"], &["one"]).unwrap_err(), "the rules leave no tool");
+        assert_eq!(left(&["one("], &[]).unwrap_err(), "`one(` has no closing parenthesis at its end");
+    }
+}

@@ -26,6 +26,9 @@ pub enum RuleError {
     /// Nothing stands between the parentheses.
     #[error("`{0}` has no pattern between its parentheses")]
     NoPattern(String),
+    /// The pattern of a path has something in it that no path has that it is compared with.
+    #[error("the pattern of `{0}` has to be relative to the workspace or absolute, without `..` and `~`")]
+    NotPlain(String),
     /// The pattern of a path is no glob.
     #[error("the pattern of `{rule}` is not a glob: {reason}")]
     Glob {
@@ -58,14 +61,7 @@ impl Rule {
         }
         let pattern = match rest {
             None => None,
-            Some(rest) => {
-                let inner = rest.strip_suffix(')').ok_or_else(|| RuleError::NotClosed(text.to_owned()))?;
-                if inner.trim().is_empty() {
-                    return Err(RuleError::NoPattern(text.to_owned()));
-                }
-                Pattern::parse(Kind::of_tool(tool), inner.trim())
-                    .map_err(|error| RuleError::Glob { rule: text.to_owned(), reason: error.to_string() })?
-            }
+            Some(rest) => pattern(text, tool, rest)?,
         };
         Ok(Self { text: text.to_owned(), tool: tool.to_owned(), pattern })
     }
@@ -85,6 +81,20 @@ impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
+}
+
+fn pattern(rule: &str, tool: &str, rest: &str) -> Result<Option<Pattern>, RuleError> {
+    let pattern = rest.strip_suffix(')').ok_or_else(|| RuleError::NotClosed(rule.to_owned()))?.trim();
+    if pattern.is_empty() {
+        return Err(RuleError::NoPattern(rule.to_owned()));
+    }
+    let kind = Kind::of_tool(tool);
+    let leads_away = |part: &str| part == ".." || part.starts_with('~');
+    if kind == Kind::Path && pattern.split('/').any(leads_away) {
+        return Err(RuleError::NotPlain(rule.to_owned()));
+    }
+    Pattern::parse(kind, pattern)
+        .map_err(|error| RuleError::Glob { rule: rule.to_owned(), reason: error.to_string() })
 }
 
 /// Returns the rules in a list that commas separate; a comma in parentheses belongs to its pattern.
@@ -133,6 +143,10 @@ mod tests {
             ("shell_execute(", "`shell_execute(` has no closing parenthesis at its end"),
             ("shell_execute(a) b", "`shell_execute(a) b` has no closing parenthesis at its end"),
             ("shell_execute( )", "`shell_execute( )` has no pattern between its parentheses"),
+            (
+                "file_read(~/.ssh/**)",
+                "the pattern of `file_read(~/.ssh/**)` has to be relative to the workspace or absolute, without `..` and `~`",
+            ),
             (
                 "file_read(a[)",
                 "the pattern of `file_read(a[)` is not a glob: unclosed character class; missing ']'",
