@@ -323,7 +323,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        #![proptest_config(ProptestConfig::with_cases(1_000))]
 
         // What only `good` was allowed for runs only `good`, and writes nothing, whatever the shells make of it.
         #[test]

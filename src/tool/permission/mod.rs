@@ -8,12 +8,14 @@ mod fragments;
 mod guarded;
 mod pattern;
 mod rule;
+mod rules;
 mod subject;
 
 use std::sync::Arc;
 
 use guarded::Guarded;
 pub use rule::{Rule, RuleError, split};
+use rules::Rules;
 
 use super::Registry;
 use crate::error::Error;
@@ -40,7 +42,7 @@ pub fn apply(mut registry: Registry, allowed: &[String], denied: &[String]) -> R
         if allowed.is_empty() && denied.is_empty() {
             return tool;
         }
-        Arc::new(Guarded::new(tool, allowed, denied))
+        Arc::new(Guarded::new(tool, Rules { allowed, denied }))
     });
     Ok(registry)
 }
