@@ -33,7 +33,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Run a task')
             [CompletionResult]::new('validate', 'validate', [CompletionResultType]::ParameterValue, 'Check prompt and config files without calling a provider')
-            [CompletionResult]::new('tools', 'tools', [CompletionResultType]::ParameterValue, 'Show the tools that a run has')
+            [CompletionResult]::new('tools', 'tools', [CompletionResultType]::ParameterValue, 'Show the tools that a run has, and call one by hand')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -50,6 +50,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'A configuration file, on top of the user''s and the project''s')
             [CompletionResult]::new('--tools', '--tools', [CompletionResultType]::ParameterName, 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`')
             [CompletionResult]::new('--deny-tool', '--deny-tool', [CompletionResultType]::ParameterName, 'Leave a tool out, or deny the calls that match a rule (again for more)')
+            [CompletionResult]::new('--sandbox', '--sandbox', [CompletionResultType]::ParameterName, 'What commands and file tools may touch')
             [CompletionResult]::new('--max-cycles', '--max-cycles', [CompletionResultType]::ParameterName, 'Cycles before the run fails')
             [CompletionResult]::new('--max-tokens', '--max-tokens', [CompletionResultType]::ParameterName, 'Tokens over all model calls before the run is terminated')
             [CompletionResult]::new('--max-cost', '--max-cost', [CompletionResultType]::ParameterName, 'US dollars over all model calls before the run is terminated')
@@ -86,6 +87,8 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             break
         }
         'tepa;tools' {
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'A configuration file, on top of the user''s and the project''s')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What standard output carries: text for people, or JSON')
             [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
@@ -96,12 +99,15 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
-            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the tools that a run has here')
-            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one built-in tool with its parameters')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the tools that a run has here: built-in ones, commands, those of MCP servers')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one tool with its parameters')
+            [CompletionResult]::new('call', 'call', [CompletionResultType]::ParameterValue, 'Call one tool in this folder and print what it returns')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
         'tepa;tools;list' {
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'A configuration file, on top of the user''s and the project''s')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What standard output carries: text for people, or JSON')
             [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
@@ -115,6 +121,24 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             break
         }
         'tepa;tools;show' {
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'A configuration file, on top of the user''s and the project''s')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What standard output carries: text for people, or JSON')
+            [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'tepa;tools;call' {
+            [CompletionResult]::new('--params', '--params', [CompletionResultType]::ParameterName, 'Its parameters as one JSON object, or @FILE, or - for standard input')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'A configuration file, on top of the user''s and the project''s')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What standard output carries: text for people, or JSON')
             [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
@@ -128,8 +152,9 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             break
         }
         'tepa;tools;help' {
-            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the tools that a run has here')
-            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one built-in tool with its parameters')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the tools that a run has here: built-in ones, commands, those of MCP servers')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one tool with its parameters')
+            [CompletionResult]::new('call', 'call', [CompletionResultType]::ParameterValue, 'Call one tool in this folder and print what it returns')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
@@ -137,6 +162,9 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             break
         }
         'tepa;tools;help;show' {
+            break
+        }
+        'tepa;tools;help;call' {
             break
         }
         'tepa;tools;help;help' {
@@ -158,7 +186,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
         'tepa;help' {
             [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Run a task')
             [CompletionResult]::new('validate', 'validate', [CompletionResultType]::ParameterValue, 'Check prompt and config files without calling a provider')
-            [CompletionResult]::new('tools', 'tools', [CompletionResultType]::ParameterValue, 'Show the tools that a run has')
+            [CompletionResult]::new('tools', 'tools', [CompletionResultType]::ParameterValue, 'Show the tools that a run has, and call one by hand')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -170,14 +198,18 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             break
         }
         'tepa;help;tools' {
-            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the tools that a run has here')
-            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one built-in tool with its parameters')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the tools that a run has here: built-in ones, commands, those of MCP servers')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one tool with its parameters')
+            [CompletionResult]::new('call', 'call', [CompletionResultType]::ParameterValue, 'Call one tool in this folder and print what it returns')
             break
         }
         'tepa;help;tools;list' {
             break
         }
         'tepa;help;tools;show' {
+            break
+        }
+        'tepa;help;tools;call' {
             break
         }
         'tepa;help;completions' {

@@ -46,11 +46,17 @@ _tepa() {
             tepa__subcmd__help,validate)
                 cmd="tepa__subcmd__help__subcmd__validate"
                 ;;
+            tepa__subcmd__help__subcmd__tools,call)
+                cmd="tepa__subcmd__help__subcmd__tools__subcmd__call"
+                ;;
             tepa__subcmd__help__subcmd__tools,list)
                 cmd="tepa__subcmd__help__subcmd__tools__subcmd__list"
                 ;;
             tepa__subcmd__help__subcmd__tools,show)
                 cmd="tepa__subcmd__help__subcmd__tools__subcmd__show"
+                ;;
+            tepa__subcmd__tools,call)
+                cmd="tepa__subcmd__tools__subcmd__call"
                 ;;
             tepa__subcmd__tools,help)
                 cmd="tepa__subcmd__tools__subcmd__help"
@@ -60,6 +66,9 @@ _tepa() {
                 ;;
             tepa__subcmd__tools,show)
                 cmd="tepa__subcmd__tools__subcmd__show"
+                ;;
+            tepa__subcmd__tools__subcmd__help,call)
+                cmd="tepa__subcmd__tools__subcmd__help__subcmd__call"
                 ;;
             tepa__subcmd__tools__subcmd__help,help)
                 cmd="tepa__subcmd__tools__subcmd__help__subcmd__help"
@@ -193,8 +202,22 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__help__subcmd__tools)
-            opts="list show"
+            opts="list show call"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__help__subcmd__tools__subcmd__call)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -249,7 +272,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__run)
-            opts="-q -C -h -V --provider --base-url --model --planner-model --executor-model --evaluator-model --replay --record --config --allow-unknown --tools --deny-tool --max-cycles --max-tokens --max-cost --timeout --tool-timeout --output --result --no-journal --log-level --color --quiet --directory --help --version"
+            opts="-q -C -h -V --provider --base-url --model --planner-model --executor-model --evaluator-model --replay --record --config --allow-unknown --tools --deny-tool --sandbox --max-cycles --max-tokens --max-cost --timeout --tool-timeout --output --result --no-journal --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -297,6 +320,10 @@ _tepa() {
                     ;;
                 --deny-tool)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sandbox)
+                    COMPREPLY=($(compgen -W "read-only workspace-write off" -- "${cur}"))
                     return 0
                     ;;
                 --max-cycles)
@@ -351,12 +378,62 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__tools)
-            opts="-q -C -h -V --log-level --color --quiet --directory --help --version list show help"
+            opts="-q -C -h -V --config --output --log-level --color --quiet --directory --help --version list show call help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --log-level)
+                    COMPREPLY=($(compgen -W "minimal standard verbose" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__tools__subcmd__call)
+            opts="-q -C -h -V --params --config --output --log-level --color --quiet --directory --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --params)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 --log-level)
                     COMPREPLY=($(compgen -W "minimal standard verbose" -- "${cur}"))
                     return 0
@@ -381,8 +458,22 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__tools__subcmd__help)
-            opts="list show help"
+            opts="list show call help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__tools__subcmd__help__subcmd__call)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -437,12 +528,20 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__tools__subcmd__list)
-            opts="-q -C -h -V --log-level --color --quiet --directory --help --version"
+            opts="-q -C -h -V --config --output --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 --log-level)
                     COMPREPLY=($(compgen -W "minimal standard verbose" -- "${cur}"))
                     return 0
@@ -467,12 +566,20 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__tools__subcmd__show)
-            opts="-q -C -h -V --log-level --color --quiet --directory --help --version"
+            opts="-q -C -h -V --config --output --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 --log-level)
                     COMPREPLY=($(compgen -W "minimal standard verbose" -- "${cur}"))
                     return 0

@@ -30,7 +30,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --version 'Print version'
             cand run 'Run a task'
             cand validate 'Check prompt and config files without calling a provider'
-            cand tools 'Show the tools that a run has'
+            cand tools 'Show the tools that a run has, and call one by hand'
             cand completions 'Print a completion script'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -46,6 +46,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --config 'A configuration file, on top of the user''s and the project''s'
             cand --tools 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`'
             cand --deny-tool 'Leave a tool out, or deny the calls that match a rule (again for more)'
+            cand --sandbox 'What commands and file tools may touch'
             cand --max-cycles 'Cycles before the run fails'
             cand --max-tokens 'Tokens over all model calls before the run is terminated'
             cand --max-cost 'US dollars over all model calls before the run is terminated'
@@ -80,6 +81,8 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --version 'Print version'
         }
         &'tepa;tools'= {
+            cand --config 'A configuration file, on top of the user''s and the project''s'
+            cand --output 'What standard output carries: text for people, or JSON'
             cand --log-level 'How much to show'
             cand --color 'When to use colour'
             cand -C 'Work in this folder'
@@ -90,11 +93,14 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
             cand -V 'Print version'
             cand --version 'Print version'
-            cand list 'List the tools that a run has here'
-            cand show 'Show one built-in tool with its parameters'
+            cand list 'List the tools that a run has here: built-in ones, commands, those of MCP servers'
+            cand show 'Show one tool with its parameters'
+            cand call 'Call one tool in this folder and print what it returns'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'tepa;tools;list'= {
+            cand --config 'A configuration file, on top of the user''s and the project''s'
+            cand --output 'What standard output carries: text for people, or JSON'
             cand --log-level 'How much to show'
             cand --color 'When to use colour'
             cand -C 'Work in this folder'
@@ -107,6 +113,23 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --version 'Print version'
         }
         &'tepa;tools;show'= {
+            cand --config 'A configuration file, on top of the user''s and the project''s'
+            cand --output 'What standard output carries: text for people, or JSON'
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'tepa;tools;call'= {
+            cand --params 'Its parameters as one JSON object, or @FILE, or - for standard input'
+            cand --config 'A configuration file, on top of the user''s and the project''s'
+            cand --output 'What standard output carries: text for people, or JSON'
             cand --log-level 'How much to show'
             cand --color 'When to use colour'
             cand -C 'Work in this folder'
@@ -119,13 +142,16 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --version 'Print version'
         }
         &'tepa;tools;help'= {
-            cand list 'List the tools that a run has here'
-            cand show 'Show one built-in tool with its parameters'
+            cand list 'List the tools that a run has here: built-in ones, commands, those of MCP servers'
+            cand show 'Show one tool with its parameters'
+            cand call 'Call one tool in this folder and print what it returns'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'tepa;tools;help;list'= {
         }
         &'tepa;tools;help;show'= {
+        }
+        &'tepa;tools;help;call'= {
         }
         &'tepa;tools;help;help'= {
         }
@@ -144,7 +170,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
         &'tepa;help'= {
             cand run 'Run a task'
             cand validate 'Check prompt and config files without calling a provider'
-            cand tools 'Show the tools that a run has'
+            cand tools 'Show the tools that a run has, and call one by hand'
             cand completions 'Print a completion script'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -153,12 +179,15 @@ set edit:completion:arg-completer[tepa] = {|@words|
         &'tepa;help;validate'= {
         }
         &'tepa;help;tools'= {
-            cand list 'List the tools that a run has here'
-            cand show 'Show one built-in tool with its parameters'
+            cand list 'List the tools that a run has here: built-in ones, commands, those of MCP servers'
+            cand show 'Show one tool with its parameters'
+            cand call 'Call one tool in this folder and print what it returns'
         }
         &'tepa;help;tools;list'= {
         }
         &'tepa;help;tools;show'= {
+        }
+        &'tepa;help;tools;call'= {
         }
         &'tepa;help;completions'= {
         }

@@ -36,7 +36,7 @@ complete -c tepa -n "__fish_tepa_needs_command" -s h -l help -d 'Print help (see
 complete -c tepa -n "__fish_tepa_needs_command" -s V -l version -d 'Print version'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "run" -d 'Run a task'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "validate" -d 'Check prompt and config files without calling a provider'
-complete -c tepa -n "__fish_tepa_needs_command" -f -a "tools" -d 'Show the tools that a run has'
+complete -c tepa -n "__fish_tepa_needs_command" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "completions" -d 'Print a completion script'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l provider -d 'Who answers model calls' -r -f -a "anthropic\t''
@@ -54,6 +54,9 @@ complete -c tepa -n "__fish_tepa_using_subcommand run" -l record -d 'Write every
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l tools -d 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l deny-tool -d 'Leave a tool out, or deny the calls that match a rule (again for more)' -r
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l sandbox -d 'What commands and file tools may touch' -r -f -a "read-only\t'Nothing is written'
+workspace-write\t'The folder that the run works in is written'
+off\t'Commands are not confined'"
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-cycles -d 'Cycles before the run fails' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-tokens -d 'Tokens over all model calls before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-cost -d 'US dollars over all model calls before the run is terminated' -r
@@ -86,19 +89,26 @@ complete -c tepa -n "__fish_tepa_using_subcommand validate" -l allow-unknown -d 
 complete -c tepa -n "__fish_tepa_using_subcommand validate" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand validate" -s V -l version -d 'Print version'
-complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show help" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -l output -d 'What standard output carries: text for people, or JSON' -r -f -a "text\t'For people'
+json\t'For programs'"
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'
 verbose\t'With durations, tokens, reasoning, arguments, retries'"
-complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show help" -s C -l directory -d 'Work in this folder' -r -F
-complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show help" -s q -l quiet -d 'Show nothing but errors'
-complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show help" -s V -l version -d 'Print version'
-complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show help" -f -a "list" -d 'List the tools that a run has here'
-complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show help" -f -a "show" -d 'Show one built-in tool with its parameters'
-complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -f -a "list" -d 'List the tools that a run has here: built-in ones, commands, those of MCP servers'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -f -a "show" -d 'Show one tool with its parameters'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -f -a "call" -d 'Call one tool in this folder and print what it returns'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from list" -l output -d 'What standard output carries: text for people, or JSON' -r -f -a "text\t'For people'
+json\t'For programs'"
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from list" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'
 verbose\t'With durations, tokens, reasoning, arguments, retries'"
@@ -109,6 +119,9 @@ complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcomm
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from show" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from show" -l output -d 'What standard output carries: text for people, or JSON' -r -f -a "text\t'For people'
+json\t'For programs'"
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from show" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'
 verbose\t'With durations, tokens, reasoning, arguments, retries'"
@@ -119,8 +132,23 @@ complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcomm
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from show" -s V -l version -d 'Print version'
-complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the tools that a run has here'
-complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one built-in tool with its parameters'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -l params -d 'Its parameters as one JSON object, or @FILE, or - for standard input' -r
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -l output -d 'What standard output carries: text for people, or JSON' -r -f -a "text\t'For people'
+json\t'For programs'"
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the tools that a run has here: built-in ones, commands, those of MCP servers'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one tool with its parameters'
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from help" -f -a "call" -d 'Call one tool in this folder and print what it returns'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'
@@ -134,8 +162,9 @@ complete -c tepa -n "__fish_tepa_using_subcommand completions" -s h -l help -d '
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -s V -l version -d 'Print version'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools completions help" -f -a "run" -d 'Run a task'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools completions help" -f -a "validate" -d 'Check prompt and config files without calling a provider'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools completions help" -f -a "tools" -d 'Show the tools that a run has'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools completions help" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools completions help" -f -a "completions" -d 'Print a completion script'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "list" -d 'List the tools that a run has here'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "show" -d 'Show one built-in tool with its parameters'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "list" -d 'List the tools that a run has here: built-in ones, commands, those of MCP servers'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "show" -d 'Show one tool with its parameters'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "call" -d 'Call one tool in this folder and print what it returns'

@@ -97,6 +97,13 @@ impl fmt::Debug for Secrets {
     }
 }
 
+/// Returns whether something of this name (a variable, a header) holds a secret, by what such things are called.
+pub fn is_secret_name(name: &str) -> bool {
+    const WORDS: [&str; 8] = ["key", "token", "secret", "passw", "credential", "auth", "cookie", "session"];
+    let name = name.to_ascii_lowercase();
+    WORDS.iter().any(|word| name.contains(word))
+}
+
 /// Returns the forms in which programs write a value down.
 fn forms(value: &str) -> Vec<String> {
     let mut forms = vec![value.to_owned()];

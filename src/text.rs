@@ -63,6 +63,16 @@ pub fn truncate(text: &str, max_chars: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &text[..char_offset(text, kept)]))
 }
 
+/// Returns the last `max_chars` characters of the text; what was cut shows as a leading `…`.
+pub fn tail(text: &str, max_chars: usize) -> Cow<'_, str> {
+    let chars = text.chars().count();
+    if chars <= max_chars {
+        return Cow::Borrowed(text);
+    }
+    let Some(kept) = max_chars.checked_sub(1) else { return Cow::Borrowed("") };
+    Cow::Owned(format!("…{}", &text[char_offset(text, chars - kept)..]))
+}
+
 /// Returns the first `head` and the last `tail` characters with a note between them that says how many
 /// characters are missing, or the whole text if it is no longer than both.
 pub fn head_tail(text: &str, head: usize, tail: usize) -> Cow<'_, str> {
@@ -160,6 +170,14 @@ mod tests {
         assert_eq!(truncate("größer", 1), "…");
         assert_eq!(truncate("größer", 0), "");
         assert_eq!(truncate("", 0), "");
+    }
+
+    #[test]
+    fn a_tail_counts_characters_from_the_end() {
+        assert_eq!(tail("größer", 6), "größer");
+        assert_eq!(tail("größer", 4), "…ßer");
+        assert_eq!(tail("größer", 1), "…");
+        assert_eq!(tail("größer", 0), "");
     }
 
     #[test]

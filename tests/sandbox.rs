@@ -169,6 +169,22 @@ fn what_is_hidden_cannot_be_read_and_its_neighbours_can() {
 }
 
 #[test]
+fn what_is_hidden_in_the_workspace_is_kept_from_file_tools_and_a_gap_for_commands() {
+    if skipped() {
+        return;
+    }
+    let folder = task("cat keys/id", &json!({"sandbox": {"hidden": ["keys"]}}));
+    fs::create_dir(folder.path().join("work/keys")).unwrap();
+    fs::write(folder.path().join("work/keys/id"), "key").unwrap();
+    // The kernel cannot take a folder out of one that may be written, and tepa does not pretend that it did.
+    assert_eq!(shell(&folder)["stdout"], "key");
+    let path = folder.path().canonicalize().unwrap().join("work/keys");
+    let gap = format!("read `{}`", path.display());
+    assert_eq!(event(&folder, "sandbox.applied")["gaps"], json!([gap]));
+    assert!(event(&folder, "warning")["message"].as_str().unwrap().contains(&gap));
+}
+
+#[test]
 fn there_is_no_network_unless_a_person_says_so() {
     if skipped() {
         return;
@@ -348,7 +364,10 @@ fn a_command_cannot_read_the_environment_of_tepa() {
 /// Starts a run whose command writes the ids of its processes into `pids` and goes on for ever; returns both.
 fn endless(script: &str) -> (TempDir, std::process::Child, Vec<String>) {
     let folder = task(script, &json!({"limits": {"toolTimeout": 600_000}}));
-    let child = command(&folder).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Nobody is left to remove the temporary files of a run that is killed.
+    let mut command = command(&folder);
+    let child = command.env("TMPDIR", folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = child.spawn().unwrap();
     let pids = folder.path().join("work/pids");
     let pids = eventually(|| {
         let text = fs::read_to_string(&pids).ok()?;

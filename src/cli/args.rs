@@ -6,7 +6,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::config::{DurationText, LoggingLevel, ProviderKind};
+use crate::config::{DurationText, LoggingLevel, ProviderKind, SandboxMode};
 use crate::tool::permission::{self, Rule, RuleError};
 
 /// The exit codes, shown by `tepa run --help` and compared with the README by a test.
@@ -16,7 +16,7 @@ Exit codes:
   1    fail: judged and found wanting, cycles used up, a cycle error, or a hook stopped it
   2    invalid: command line, prompt, config or key; nothing ran
   3    terminated: a budget (tokens, cost, time) ran out
-  4    no verdict: provider or journal broke, or a bug in tepa
+  4    no verdict: provider, MCP server, sandbox or journal broke, or a bug in tepa
   130  SIGINT; 143 SIGTERM: children killed, result written";
 
 const RUN_EXAMPLES: &str = "\
@@ -25,6 +25,27 @@ Examples:
   tepa run prompts/task.yaml --provider replay      run offline, on prompts/task.replay.yaml
   tepa run task.yaml --output json -q > result.json one result object on standard output
   tepa run task.yaml --record replies.yaml          keep the model's replies, to run offline later";
+
+const TOOLS_EXAMPLES: &str = "\
+Examples:
+  tepa tools list                                   every tool, with where it comes from
+  tepa tools list --config ci.yaml --output json    the same for programs, with schemas
+  tepa tools show file_read                         one tool with its parameters
+  tepa tools call file_read --params '{\"path\": \"a.txt\"}'";
+
+const CALL_EXIT_CODES: &str = "\
+Exit codes:
+  0    the tool returned something
+  1    the tool failed
+  2    invalid: command line, config, tool or parameters; nothing was called
+  4    a server did not start, or a bug in tepa
+  130  SIGINT; 143 SIGTERM: children killed";
+
+const CALL_EXAMPLES: &str = "\
+Examples:
+  tepa tools call directory_list --params '{\"path\": \".\"}'
+  tepa tools call deploy_status --params @params.json --config ci.yaml
+  echo '{\"message\": \"hi\"}' | tepa tools call everything__echo --params - --output json";
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -66,11 +87,9 @@ pub(super) enum Command {
     /// Check prompt and config files without calling a provider
     #[command(after_help = "Exit codes: 0 valid, 1 faults found, 2 usage or unreadable file")]
     Validate(ValidateArguments),
-    /// Show the tools that a run has
-    Tools {
-        #[command(subcommand)]
-        command: ToolsCommand,
-    },
+    /// Show the tools that a run has, and call one by hand
+    #[command(after_help = TOOLS_EXAMPLES)]
+    Tools(ToolsArguments),
     /// Print a completion script
     Completions {
         /// The shell
@@ -125,6 +144,9 @@ pub(super) struct RunArguments {
     /// Leave a tool out, or deny the calls that match a rule (again for more)
     #[arg(long, value_name = "RULES", help_heading = "Configuration", value_parser = Rules::parse)]
     pub(super) deny_tool: Vec<Rules>,
+    /// What commands and file tools may touch
+    #[arg(long, value_enum, value_name = "MODE", env = "TEPA_SANDBOX", help_heading = "Configuration")]
+    pub(super) sandbox: Option<SandboxArgument>,
     /// Cycles before the run fails
     #[arg(long, value_name = "N", env = "TEPA_MAX_CYCLES", help_heading = "Limits",
           value_parser = clap::value_parser!(u32).range(1..))]
@@ -172,15 +194,47 @@ pub(super) struct ValidateArguments {
     pub(super) allow_unknown: bool,
 }
 
+#[derive(Debug, Args)]
+pub(super) struct ToolsArguments {
+    /// A configuration file, on top of the user's and the project's
+    #[arg(long, value_name = "FILE", env = "TEPA_CONFIG", global = true)]
+    pub(super) config: Option<PathBuf>,
+    /// What standard output carries: text for people, or JSON
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text", global = true)]
+    pub(super) output: ToolOutputArgument,
+    #[command(subcommand)]
+    pub(super) command: ToolsCommand,
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum ToolsCommand {
-    /// List the tools that a run has here
+    /// List the tools that a run has here: built-in ones, commands, those of MCP servers
     List,
-    /// Show one built-in tool with its parameters
+    /// Show one tool with its parameters
     Show {
         /// The tool
         name: String,
     },
+    /// Call one tool in this folder and print what it returns
+    #[command(after_help = CALL_EXIT_CODES, after_long_help = format!("{CALL_EXIT_CODES}\n\n{CALL_EXAMPLES}"))]
+    Call(CallArguments),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CallArguments {
+    /// The tool
+    pub(super) name: String,
+    /// Its parameters as one JSON object, or @FILE, or - for standard input
+    #[arg(long, value_name = "JSON", default_value = "{}", allow_hyphen_values = true)]
+    pub(super) params: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ToolOutputArgument {
+    /// For people
+    Text,
+    /// For programs
+    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -199,6 +253,26 @@ impl From<LoggingLevelArgument> for LoggingLevel {
             LoggingLevelArgument::Minimal => Self::Minimal,
             LoggingLevelArgument::Standard => Self::Standard,
             LoggingLevelArgument::Verbose => Self::Verbose,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum SandboxArgument {
+    /// Nothing is written
+    ReadOnly,
+    /// The folder that the run works in is written
+    WorkspaceWrite,
+    /// Commands are not confined
+    Off,
+}
+
+impl From<SandboxArgument> for SandboxMode {
+    fn from(argument: SandboxArgument) -> Self {
+        match argument {
+            SandboxArgument::ReadOnly => Self::ReadOnly,
+            SandboxArgument::WorkspaceWrite => Self::WorkspaceWrite,
+            SandboxArgument::Off => Self::Off,
         }
     }
 }

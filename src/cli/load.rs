@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::args::{GlobalArguments, Rules, RunArguments};
 use super::ui::Ui;
-use crate::config::{self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind};
+use crate::config::{self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind, SandboxMode};
 use crate::error::Error;
 use crate::prompt::{self, Prompt};
 use crate::session::{learn_secrets, shown};
@@ -72,11 +72,15 @@ pub(super) fn read(path: &Path, name: &str) -> Result<SourceFile, Error> {
     SourceFile::read(path, name).map_err(unreadable)
 }
 
-/// Returns the configuration without a run: the defaults, the user's file, the project's file.
-pub(super) fn standing_config(environment: &Environment, ui: &Ui) -> anyhow::Result<Config> {
+/// Returns the configuration without a run: the defaults, the user's file, the project's file, and the one that is named.
+pub(super) fn standing_config(
+    named: Option<&Path>,
+    environment: &Environment,
+    ui: &Ui,
+) -> anyhow::Result<Config> {
     let mut layers = Layers::defaults()?;
     let mut known = tools::NAMES.map(str::to_owned).to_vec();
-    for file in config_files(None, environment) {
+    for file in config_files(named, environment) {
         match config_layer(&file, environment, &known, UnknownKeys::Refuse)? {
             None => {}
             Some(Ok((layer, warnings))) => {
@@ -229,6 +233,7 @@ fn flags(run: &RunArguments, global: &GlobalArguments) -> Value {
         },
         "tools": rules(&run.tools),
         "denyTools": rules(&run.deny_tool),
+        "sandbox": {"mode": run.sandbox.map(SandboxMode::from)},
         "logging": {"level": level},
     })
 }

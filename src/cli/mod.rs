@@ -6,8 +6,10 @@ mod args;
 mod completions;
 mod load;
 mod run;
+mod runtime;
 mod signals;
 mod status;
+mod tool_call;
 mod tools;
 mod ui;
 mod validate;
@@ -79,7 +81,7 @@ fn parse(
         if blank { argument.env(None::<&str>) } else { argument }
     };
     let mut command = Arguments::command().mut_args(said);
-    for name in ["run", "validate"] {
+    for name in ["run", "validate", "tools"] {
         command = command.mut_subcommand(name, |command| command.mut_args(said));
     }
     Arguments::from_arg_matches(&command.try_get_matches_from(arguments)?)
@@ -97,8 +99,11 @@ fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyh
     match arguments.command {
         Command::Run(run) => run::run(&run, &arguments.global, &environment, ui),
         Command::Validate(files) => Ok(validate::run(&files, &environment, ui)),
-        Command::Tools { command: ToolsCommand::List } => tools::list(&environment, ui),
-        Command::Tools { command: ToolsCommand::Show { name } } => tools::show(&name, ui),
+        Command::Tools(arguments) => match &arguments.command {
+            ToolsCommand::List => tools::list(&arguments, &environment, ui),
+            ToolsCommand::Show { name } => tools::show(name, &arguments, &environment, ui),
+            ToolsCommand::Call(call) => tool_call::call(call, &arguments, &environment, ui),
+        },
         Command::Completions { shell } => completions::print(shell, ui),
     }
 }

@@ -2,21 +2,17 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::args::{GlobalArguments, OutputArgument, RunArguments};
 use super::status::ExitStatus;
 use super::ui::Ui;
-use super::{load, signals};
+use super::{load, runtime};
 use crate::config::{Config, Environment, LoggingLevel, ProviderKind};
 use crate::error::Error;
 use crate::event::EventSink;
-use crate::pipeline::{Cancel, Finished};
+use crate::pipeline::Finished;
 use crate::render::{Jsonl, Live, Plain, Style, prose};
 use crate::session::{Options, Session};
-
-/// How long work that was abandoned may take to notice, before the process leaves without it.
-const LEAVING: Duration = Duration::from_millis(500);
 
 pub(super) fn run(
     arguments: &RunArguments,
@@ -28,18 +24,11 @@ pub(super) fn run(
     let (config, prompt) = load::everything(arguments, global, environment, ui)?;
     let options = options(arguments, &config, environment);
     let sinks = sinks(arguments.output, config.logging.level, ui);
-    let session = Session::connect(config, prompt, environment, options)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(4)
-        .enable_all()
-        .build()
-        .map_err(|e| Error::broken("cannot start the runtime").because(&e))?;
-    let cancel = Cancel::default();
-    let finished = runtime.block_on(async {
-        signals::listen(cancel.clone());
-        session.run(sinks, &cancel).await
-    });
-    runtime.shutdown_timeout(LEAVING);
+    let finished = runtime::block_on(async |cancel| {
+        let connecting = Session::connect(config, prompt, environment, options);
+        let session = runtime::unless_stopped(&cancel, connecting).await??;
+        anyhow::Ok(session.run(sinks, &cancel).await)
+    })??;
     report(arguments.output, &finished, ui)
 }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::status::ExitStatus;
 use crate::pipeline::{Cancel, Cause};
 
 /// Listens for as long as the runtime lives, to every signal from now on.
@@ -65,8 +66,5 @@ impl Signals {
 
 #[expect(clippy::exit, reason = "a second signal means at once, with or without a result")]
 fn leave_now(cause: Cause) {
-    std::process::exit(match cause {
-        Cause::Interrupted => 130,
-        Cause::Terminated => 143,
-    });
+    std::process::exit(ExitStatus::stopped(cause).code().into())
 }

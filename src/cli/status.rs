@@ -6,6 +6,12 @@ use std::process::ExitCode;
 
 use crate::error::Error;
 use crate::outcome::Settlement;
+use crate::pipeline::Cause;
+
+/// A command that was told to stop before it had anything to settle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.message())]
+pub(super) struct Stopped(pub(super) Cause);
 
 /// How the process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +33,19 @@ impl ExitStatus {
         Self(1)
     }
 
+    /// Returns the status of `tepa tools call` when the tool failed.
+    pub fn tool_failed() -> Self {
+        Self(1)
+    }
+
+    /// Returns the status of a process that a signal ended.
+    pub fn stopped(cause: Cause) -> Self {
+        match cause {
+            Cause::Interrupted => Self(130),
+            Cause::Terminated => Self(143),
+        }
+    }
+
     /// Returns the status of a command line that cannot be used.
     pub fn usage() -> Self {
         Self(2)
@@ -34,6 +53,9 @@ impl ExitStatus {
 
     /// Returns the status of an error, whatever it is wrapped in; one that nobody foresaw leaves no verdict.
     pub fn of_error(error: &anyhow::Error) -> Self {
+        if let Some(Stopped(cause)) = error.downcast_ref() {
+            return Self::stopped(*cause);
+        }
         match error.downcast_ref::<Error>() {
             Some(Error::Invalid(_) | Error::Usage(_)) => Self(2),
             Some(Error::Broken(_)) | None => Self(4),

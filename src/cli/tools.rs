@@ -1,57 +1,150 @@
-//! Owns `tepa tools`: what a run can call.
+//! Owns `tepa tools list` and `tepa tools show`: what a run can call.
 
 use std::fmt::Write as _;
 
-use super::load;
+use serde_json::{Value, json};
+
+use super::args::{ToolOutputArgument, ToolsArguments};
 use super::status::ExitStatus;
 use super::ui::Ui;
-use crate::config::{Environment, Layers};
+use super::{load, runtime};
+use crate::config::{Config, Environment, Network};
 use crate::error::Error;
-use crate::session::registry;
-use crate::text;
-use crate::tool::Registry;
+use crate::render::prose;
+use crate::session::Toolbox;
+use crate::tool::{AnyTool, Effect};
 
-pub(super) fn list(environment: &Environment, ui: &Ui) -> anyhow::Result<ExitStatus> {
-    let registry = registry(&load::standing_config(environment, ui)?)?;
-    let widest = registry.list().map(|tool| tool.name().len()).max().unwrap_or(0);
-    let mut out = String::new();
-    for tool in registry.list() {
-        let first = tool.schema().description.split(". ").next().unwrap_or_default().trim_end_matches('.');
-        let _ = writeln!(out, "{:widest$}  {first}", tool.name());
-    }
-    write(ui, &out)
+pub(super) fn list(
+    arguments: &ToolsArguments,
+    environment: &Environment,
+    ui: &Ui,
+) -> anyhow::Result<ExitStatus> {
+    let config = load::standing_config(arguments.config.as_deref(), environment, ui)?;
+    let toolbox = runtime::block_on(async |cancel| {
+        let root = environment.directory.as_path();
+        let connecting = Toolbox::connect(&config, environment, root);
+        let toolbox = runtime::unless_stopped(&cancel, connecting).await??;
+        toolbox.close().await;
+        anyhow::Ok(toolbox)
+    })??;
+    warn(&toolbox, ui);
+    let tools = toolbox.registry.list();
+    let out = match arguments.output {
+        ToolOutputArgument::Json => {
+            json_text(&tools.map(|tool| described(tool, &toolbox)).collect::<Value>())
+        }
+        ToolOutputArgument::Text => table(tools.map(|tool| {
+            let first = first_sentence(&tool.schema().description);
+            [tool.name().to_owned(), toolbox.source(tool.name()), first]
+        })),
+    };
+    print(ui, &out)
 }
 
-pub(super) fn show(name: &str, ui: &Ui) -> anyhow::Result<ExitStatus> {
-    let registry = all()?;
-    let Some(tool) = registry.get(name) else {
-        let names = registry.names();
-        let error = Error::usage(format!("unknown tool `{name}`"));
-        return Err(match text::did_you_mean(name, names.iter().map(String::as_str)) {
-            Some(near) => error.hint(format!("did you mean `{near}`?")),
-            None => error.hint(format!("the tools are {}", text::ticked(&names))),
-        }
-        .into());
-    };
+pub(super) fn show(
+    name: &str,
+    arguments: &ToolsArguments,
+    environment: &Environment,
+    ui: &Ui,
+) -> anyhow::Result<ExitStatus> {
+    if let Some(tool) =
+        crate::tools::built_in(&Network { allow_hosts: Vec::new() }).iter().find(|tool| tool.name() == name)
+    {
+        return print(ui, &shown(tool.as_ref(), &Toolbox::default(), arguments.output));
+    }
+    let config = load::standing_config(arguments.config.as_deref(), environment, ui)?;
+    let toolbox = connect_for(name, &config, environment)?;
+    warn(&toolbox, ui);
+    print(ui, &shown(toolbox.find(name)?.as_ref(), &toolbox, arguments.output))
+}
+
+fn connect_for(name: &str, config: &Config, environment: &Environment) -> anyhow::Result<Toolbox> {
+    runtime::block_on(async |cancel| {
+        let connecting = Toolbox::connect_for(name, config, environment, &environment.directory);
+        let toolbox = runtime::unless_stopped(&cancel, connecting).await??;
+        toolbox.close().await;
+        Ok(toolbox)
+    })?
+}
+
+/// Says what is not as it should be with the tools.
+pub(super) fn warn(toolbox: &Toolbox, ui: &Ui) {
+    for warning in toolbox.warnings.iter().filter(|_| !ui.quiet) {
+        ui.say(&format!("warning: {}\n", prose(warning)));
+    }
+}
+
+/// Returns a JSON value as a person can read it.
+pub(super) fn json_text(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+/// Writes data; what did not reach its reader is not an answer.
+pub(super) fn print(ui: &Ui, out: &str) -> anyhow::Result<ExitStatus> {
+    ui.data(out).map_err(|e| Error::broken("cannot write to standard output").because(&e))?;
+    Ok(ExitStatus::answered())
+}
+
+fn shown(tool: &dyn AnyTool, toolbox: &Toolbox, output: ToolOutputArgument) -> String {
+    if output == ToolOutputArgument::Json {
+        return json_text(&described(tool, toolbox));
+    }
     let schema = tool.schema();
-    let mut out = format!("{}\n{}\n", schema.name, schema.description);
+    let mut out = format!("{}\n{}\n", schema.name, prose(&schema.description));
     for (name, parameter) in &schema.parameters {
         let need = match &parameter.default {
             Some(default) => format!("default {default}"),
             None if parameter.is_required() => "required".to_owned(),
             None => "optional".to_owned(),
         };
-        let _ =
-            writeln!(out, "\n  {name} ({}, {need})\n    {}", parameter.kind.name(), parameter.description);
+        let _ = writeln!(out, "\n  {} ({}, {})", prose(name), parameter.kind.name(), prose(&need));
+        if !parameter.description.is_empty() {
+            let _ = writeln!(out, "    {}", prose(&parameter.description));
+        }
     }
-    write(ui, &out)
+    out
 }
 
-fn all() -> Result<Registry, Error> {
-    registry(&Layers::defaults()?.resolve()?)
+fn described(tool: &dyn AnyTool, toolbox: &Toolbox) -> Value {
+    let effect = match tool.effect() {
+        Effect::Reads => "reads",
+        Effect::Writes => "writes",
+    };
+    json!({
+        "name": tool.name(),
+        "description": tool.schema().description,
+        "effect": effect,
+        "source": toolbox.source(tool.name()),
+        "inputSchema": tool.schema().to_json_schema(),
+    })
 }
 
-fn write(ui: &Ui, out: &str) -> anyhow::Result<ExitStatus> {
-    ui.data(out).map_err(|e| Error::broken("cannot write to standard output").because(&e))?;
-    Ok(ExitStatus::answered())
+fn table(rows: impl Iterator<Item = [String; 3]>) -> String {
+    let rows: Vec<[String; 3]> = rows.collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let (names, sources) = (width(0), width(1));
+    let mut out = String::new();
+    for [name, source, description] in &rows {
+        let _ = writeln!(out, "{name:names$}  {source:sources$}  {description}");
+    }
+    out
+}
+
+fn first_sentence(description: &str) -> String {
+    let line = description.lines().next().unwrap_or_default();
+    let first = line.split_once(". ").map_or(line, |(first, _)| first);
+    prose(first.trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_shows_the_first_sentence() {
+        assert_eq!(first_sentence("Reads a.b files. And more."), "Reads a.b files");
+        assert_eq!(first_sentence("One line.\nAnother. Third."), "One line");
+        let rows = [["a", "built-in", "A"], ["long", "mcp:x", "B"]].map(|row| row.map(str::to_owned));
+        assert_eq!(table(rows.into_iter()), "a     built-in  A\nlong  mcp:x     B\n");
+    }
 }

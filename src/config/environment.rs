@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use crate::secret::Secrets;
+use crate::expansion::{self, ExpansionError};
+use crate::secret::{Secrets, is_secret_name};
 
 /// Variables that hold a provider's key: children of a run do not inherit them.
 pub const KEY_VARIABLES: [&str; 4] =
@@ -89,6 +90,20 @@ impl Environment {
         values.map(|value| SecretString::from(value.trim().to_owned())).collect()
     }
 
+    /// Returns `text` with the value of each variable that it names as `${NAME}`; what is called like a secret becomes one.
+    pub fn expand(&self, text: &str) -> Result<String, ExpansionError> {
+        let refers = |name: &&str| ["}", ":-"].iter().any(|end| text.contains(&format!("${{{name}{end}")));
+        if let Some(name) = KEY_VARIABLES.into_iter().find(refers) {
+            return Err(ExpansionError::Kept(name.to_owned()));
+        }
+        expansion::expand(text, |name| {
+            if is_secret_name(name) {
+                self.secrets.learn(self.secret(name));
+            }
+            self.variable(name)
+        })
+    }
+
     /// Returns `path` as seen from the folder to work in.
     pub fn resolve(&self, path: &Path) -> PathBuf {
         self.directory.join(path)
@@ -104,7 +119,7 @@ impl Environment {
     }
 
     /// Returns `path` with the user's own folder for a leading `~`, as seen from the folder to work in.
-    pub fn expand(&self, path: &str) -> PathBuf {
+    pub fn locate(&self, path: &str) -> PathBuf {
         let home = self.variable("HOME").or_else(|| self.variable("USERPROFILE"));
         match (home, path.strip_prefix("~/")) {
             (Some(home), Some(below)) => Path::new(home).join(below),
@@ -226,10 +241,10 @@ mod tests {
     #[test]
     fn a_tilde_is_the_users_own_folder() {
         let environment = Environment::of("/work".into(), [("HOME".into(), "/home/ada".into())]);
-        assert_eq!(environment.expand("~/.ssh"), Path::new("/home/ada/.ssh"));
-        assert_eq!(environment.expand("~"), Path::new("/home/ada"));
-        assert_eq!(environment.expand("a/~"), Path::new("/work/a/~"));
-        assert_eq!(environment.expand("~x"), Path::new("/work/~x"));
-        assert_eq!(Environment::of("/work".into(), []).expand("~/x"), Path::new("/work/~/x"));
+        assert_eq!(environment.locate("~/.ssh"), Path::new("/home/ada/.ssh"));
+        assert_eq!(environment.locate("~"), Path::new("/home/ada"));
+        assert_eq!(environment.locate("a/~"), Path::new("/work/a/~"));
+        assert_eq!(environment.locate("~x"), Path::new("/work/~x"));
+        assert_eq!(Environment::of("/work".into(), []).locate("~/x"), Path::new("/work/~/x"));
     }
 }

@@ -26,6 +26,8 @@ pub struct Fanout {
     clock: Arc<dyn Clock>,
     secrets: Secrets,
     sinks: Vec<Box<dyn EventSink>>,
+    /// What is said right after the first event.
+    opening: Vec<RunEvent>,
 }
 
 impl Fanout {
@@ -36,7 +38,16 @@ impl Fanout {
         secrets: Secrets,
         sinks: Vec<Box<dyn EventSink>>,
     ) -> Self {
-        Self { run_id, seq: 0, clock, secrets, sinks }
+        Self { run_id, seq: 0, clock, secrets, sinks, opening: Vec::new() }
+    }
+
+    /// Returns the fanout with warnings from before the run, which follow its first event.
+    #[must_use]
+    pub fn warning(mut self, code: &str, messages: impl IntoIterator<Item = String>) -> Self {
+        let warnings =
+            messages.into_iter().map(|message| RunEvent::Warning { code: code.to_owned(), message });
+        self.opening.extend(warnings);
+        self
     }
 
     /// Numbers an event, removes secrets and hands it on.
@@ -62,6 +73,9 @@ impl Fanout {
                     broken.push(error);
                 }
             }
+        }
+        for warning in std::mem::take(&mut self.opening) {
+            self.emit(&warning)?;
         }
         for error in broken {
             self.emit(&RunEvent::Warning { code: "output_lost".to_owned(), message: error.to_string() })?;

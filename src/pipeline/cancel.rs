@@ -23,7 +23,8 @@ impl Cause {
         }
     }
 
-    pub(super) fn message(self) -> &'static str {
+    /// Returns what happened, in words.
+    pub fn message(self) -> &'static str {
         match self {
             Self::Interrupted => "interrupted by SIGINT",
             Self::Terminated => "ended by SIGTERM",
@@ -46,7 +47,7 @@ impl Cancel {
     }
 
     /// Waits until the run is told to stop.
-    pub(super) async fn stopped(&self) -> Cause {
+    pub async fn stopped(&self) -> Cause {
         self.token.cancelled().await;
         self.cause.get().copied().unwrap_or(Cause::Interrupted)
     }

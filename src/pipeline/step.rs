@@ -172,7 +172,7 @@ async fn invoke(
 ) -> Result<Value, Failure> {
     let pipeline = run.pipeline;
     let name = tool.name().to_owned();
-    let limit = Duration::from_millis(pipeline.config.limits.tool_timeout);
+    let limit = tool.timeout().unwrap_or(Duration::from_millis(pipeline.config.limits.tool_timeout));
     let (cycle, scratchpad) = run.read(|state| (state.cycle(), state.scratchpad().clone()));
     let context = Arc::new(ToolContext::new(
         Arc::clone(&pipeline.workspace),

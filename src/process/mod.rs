@@ -7,7 +7,11 @@
 #[cfg(unix)]
 pub mod supervisor;
 
+mod service;
+
 use std::collections::BTreeMap;
+#[cfg(unix)]
+use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -18,6 +22,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture as _;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
+use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::runtime::Handle;
@@ -26,8 +31,13 @@ use tokio_util::task::TaskTracker;
 
 use crate::sandbox::Policy;
 
+pub use service::{Pipes, Service, Tail};
+
 /// How much of each output stream is kept, in bytes.
 pub const OUTPUT_LIMIT: usize = 1 << 20;
+
+/// What stands at the end of output that is not whole.
+const CUT: &str = "[output truncated at 1 MB]";
 
 /// How long a process that is out of time may take to clean up.
 const TERM_GRACE: Duration = Duration::from_millis(500);
@@ -73,6 +83,18 @@ impl Supervisor {
     }
 }
 
+/// What a command has for standard input, as a supervisor is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Input {
+    /// Nothing.
+    Null,
+    /// What is there before it begins: its length in bytes as a big-endian `u64`, then the bytes. The line is silent then.
+    Framed,
+    /// All that comes, until the line ends.
+    Relayed,
+}
+
 /// One command to run.
 #[derive(Debug, Clone)]
 pub struct Command {
@@ -101,6 +123,14 @@ pub struct Outcome {
     pub stderr: String,
     /// The exit code; for a process that a signal ended, 128 and the number of the signal.
     pub exit_code: i32,
+}
+
+impl Outcome {
+    /// Returns whether standard output is not whole.
+    pub fn stdout_is_cut(&self) -> bool {
+        // Replaced bytes alone can make a text longer than what was kept of it.
+        self.stdout.len() > OUTPUT_LIMIT && self.stdout.ends_with(CUT)
+    }
 }
 
 /// Why a command has no outcome.
@@ -133,19 +163,36 @@ impl Command {
 
     /// Returns what is really started: the supervisor with the command as its arguments, or the command itself.
     #[cfg(unix)]
-    fn line(&self) -> Result<(OsString, Vec<OsString>), ProcessError> {
+    fn line(&self, input: Input) -> Result<(OsString, Vec<OsString>), ProcessError> {
         let Some(Supervisor { program, policy, .. }) = &self.supervisor else {
             return Ok((self.program.clone(), self.arguments.clone()));
         };
-        let input = if self.input.is_some() { supervisor::Input::Framed } else { supervisor::Input::Null };
+        // The supervisor could only say so in the words of the command.
+        if !self.is_there() {
+            let program = self.program.to_string_lossy().into_owned();
+            return Err(ProcessError::Start { program, source: io::ErrorKind::NotFound.into() });
+        }
         let orders = supervisor::Orders { policy: policy.clone(), input };
         let orders = serde_json::to_string(&orders).map_err(|e| ProcessError::Wait(e.into()))?;
         let head = [supervisor::ARGUMENT.into(), orders.into(), self.program.clone()];
         Ok((program.clone().into(), head.into_iter().chain(self.arguments.iter().cloned()).collect()))
     }
 
+    /// Returns whether there is a file where the program would be looked up.
+    #[cfg(unix)]
+    fn is_there(&self) -> bool {
+        let path = self.environment.get(OsStr::new("PATH"));
+        let named = self.program.as_encoded_bytes().contains(&b'/');
+        match path.filter(|_| !named) {
+            Some(path) => std::env::split_paths(path)
+                .any(|folder| self.folder.join(folder).join(&self.program).is_file()),
+            // Without a path to search, the system searches its own.
+            None => !named || self.folder.join(&self.program).is_file(),
+        }
+    }
+
     #[cfg(not(unix))]
-    fn line(&self) -> Result<(OsString, Vec<OsString>), ProcessError> {
+    fn line(&self, _: Input) -> Result<(OsString, Vec<OsString>), ProcessError> {
         Ok((self.program.clone(), self.arguments.clone()))
     }
 }
@@ -153,7 +200,8 @@ impl Command {
 /// Runs a command to its end.
 pub async fn run(command: Command) -> Result<Outcome, ProcessError> {
     let limit = command.timeout;
-    let (mut group, (stdin, out, err)) = Group::start(&command)?;
+    let input = if command.input.is_some() { Input::Framed } else { Input::Null };
+    let (mut group, (stdin, out, err)) = Group::start(&command, input)?;
     let mut stdout = Captured::default();
     let mut stderr = Captured::default();
     let status = {
@@ -191,7 +239,7 @@ pub async fn run(command: Command) -> Result<Outcome, ProcessError> {
 }
 
 /// The way to a command's input and from its two outputs.
-type Pipes = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
+type Streams = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
 
 /// A running command and its descendants.
 struct Group {
@@ -202,10 +250,10 @@ struct Group {
 }
 
 impl Group {
-    fn start(command: &Command) -> Result<(Self, Pipes), ProcessError> {
-        let piped = command.input.is_some() || command.supervisor.is_some();
+    fn start(command: &Command, input: Input) -> Result<(Self, Streams), ProcessError> {
+        let piped = input != Input::Null || command.supervisor.is_some();
         let stdin = if piped { Stdio::piped() } else { Stdio::null() };
-        let (program, arguments) = command.line()?;
+        let (program, arguments) = command.line(input)?;
         let mut wrap = CommandWrap::with_new(program, |child| {
             child
                 .args(arguments)
@@ -326,7 +374,7 @@ impl Captured {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        text.push_str("[output truncated at 1 MB]");
+        text.push_str(CUT);
         text
     }
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitOptions};
 use serde::{Deserialize, Serialize};
 
-use super::{PIPE_GRACE, TERM_GRACE};
+use super::{Input, PIPE_GRACE, TERM_GRACE};
 use crate::sandbox::{self, Policy};
 
 /// The first argument of a process that is a supervisor.
@@ -37,18 +37,6 @@ pub(super) struct Orders {
     /// What the command may touch; everything if left out.
     pub(super) policy: Option<Policy>,
     pub(super) input: Input,
-}
-
-/// What the command has for standard input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Input {
-    /// Nothing.
-    Null,
-    /// Its length in bytes as a big-endian `u64`, then the bytes; then the line is silent until it ends.
-    Framed,
-    /// All that comes, until the line ends.
-    Relayed,
 }
 
 /// Runs the command that `arguments` (without the program's own name and [`ARGUMENT`]) order; returns its exit code.
@@ -104,6 +92,10 @@ fn supervise(orders: Orders, program: &OsString, arguments: Vec<OsString>) -> Re
     thread::spawn(move || {
         // A line that breaks has ended.
         let _ = listen(io::stdin().lock(), orders.input, stdin);
+        if orders.input == Input::Relayed {
+            // It has been told by the end of its input.
+            thread::sleep(TERM_GRACE);
+        }
         let _ = rustix::process::kill_process_group(group, Signal::TERM);
         thread::sleep(TERM_GRACE);
         loop {

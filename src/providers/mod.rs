@@ -27,3 +27,4 @@ mod sse;
 mod strict_schema;
 mod tokens;
 mod too_long;
+mod tool_schema;

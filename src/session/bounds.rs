@@ -12,7 +12,7 @@ pub(super) fn workspace(config: &Config, environment: &Environment) -> Result<Wo
         Error::usage(format!("cannot work in `{}`", environment.directory.display())).because(&e)
     })?;
     let sandbox = &config.sandbox;
-    let absolute = |paths: &[String]| paths.iter().map(|path| environment.expand(path)).collect::<Vec<_>>();
+    let absolute = |paths: &[String]| paths.iter().map(|path| environment.locate(path)).collect::<Vec<_>>();
     let read_only = sandbox.mode == SandboxMode::ReadOnly;
     let bounded = workspace.with_roots(&absolute(&sandbox.writable), &absolute(&sandbox.readable), read_only);
     let hidden = absolute(&sandbox.hidden);

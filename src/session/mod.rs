@@ -3,14 +3,13 @@
 //! Whatever can be found wrong before the first model call is found here; nothing is created that the run does not need.
 
 mod bounds;
-mod confine;
 mod connect;
+mod ground;
 mod secrets;
+mod toolbox;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-
-use tempfile::TempDir;
 
 use crate::config::{Catalog, Config, Environment, Prices};
 use crate::error::Error;
@@ -21,11 +20,10 @@ use crate::pipeline::{Cancel, Finished, Pipeline};
 use crate::prompt::Prompt;
 use crate::secret::Secrets;
 use crate::template::Templates;
-use crate::text;
-use crate::tool::Registry;
-use crate::tool::permission::{self, Rule};
 
+pub use ground::Ground;
 pub use secrets::learn_secrets;
+pub use toolbox::Toolbox;
 
 /// What a run is asked to do beside its prompt and configuration.
 #[derive(Debug, Clone, Default)]
@@ -45,37 +43,40 @@ pub struct Options {
 /// A wired run that has not started.
 pub struct Session {
     pipeline: Pipeline,
+    toolbox: Toolbox,
     prompt: Prompt,
     run_id: String,
     secrets: Secrets,
     required_sinks: Vec<Box<dyn EventSink>>,
     clock: Arc<SystemClock>,
-    /// For the temporary files of commands; it goes when this does.
-    temporary: Option<TempDir>,
+    ground: Ground,
 }
 
 impl Session {
     /// Wires a run.
     ///
     /// # Errors
-    /// Anything that makes the run impossible: a missing key, a replay file with faults, a folder that cannot be written.
-    pub fn connect(
+    /// Anything that makes the run impossible: a missing key, a replay file with faults, a folder that cannot be written, a server
+    /// that does not start.
+    pub async fn connect(
         config: Config,
         prompt: Prompt,
         environment: &Environment,
         options: Options,
     ) -> Result<Self, Error> {
         check_base_url(&config)?;
-        let tools = registry(&config)?;
-        let workspace = bounds::workspace(&config, environment)?;
+        toolbox::check_names(&config)?;
+        let ground = Ground::of(&config, environment)?;
+        let root = ground.workspace.root();
         let catalog = Catalog::load()?;
         let prices = catalog.prices(&config.pricing);
         connect::check_models(&config)?;
         check_prices(&config, &prices)?;
-        let (provider, recording) =
-            connect::provider(&config, catalog, environment, &options, workspace.root())?;
+        let (provider, recording) = connect::provider(&config, catalog, environment, &options, root)?;
         let templates =
             Templates::load().map_err(|e| Error::broken("the templates are broken").because(&e))?;
+        // What costs the most comes when nothing else can go wrong on the way.
+        let mut toolbox = Toolbox::connect(&config, environment, root).await?;
         let run_id = uuid::Uuid::now_v7().to_string();
         // The files that appear at the end come first: the journal's last line must not say more than they could keep.
         let mut required_sinks: Vec<Box<dyn EventSink>> = Vec::new();
@@ -84,28 +85,26 @@ impl Session {
             required_sinks.push(Box::new(ResultFile::at(path)?));
         }
         if options.journal {
-            let journal = Journal::create(workspace.root(), &run_id)?;
+            let journal = Journal::create(root, &run_id)?;
             required_sinks.push(Box::new(ResultFile::at(journal.folder().join("result.json"))?));
             required_sinks.push(Box::new(journal));
         }
-        let confined = confine::confine(&config, environment, &workspace)?;
         let clock = Arc::new(SystemClock::default());
         let pipeline = Pipeline {
             provider,
-            tools,
+            tools: std::mem::take(&mut toolbox.registry),
             hooks: HookBus::default(),
-            workspace: Arc::new(workspace),
+            workspace: Arc::clone(&ground.workspace),
             config,
             prices,
             protected: options.protected,
-            setting: Arc::new(confined.setting),
-            confinement: confined.confinement,
+            setting: Arc::clone(&ground.setting),
+            confinement: ground.confinement.clone(),
             templates,
             clock: Arc::<SystemClock>::clone(&clock),
         };
         let secrets = environment.secrets().clone();
-        let temporary = confined.temporary;
-        Ok(Self { pipeline, prompt, run_id, secrets, required_sinks, clock, temporary })
+        Ok(Self { pipeline, toolbox, prompt, run_id, secrets, required_sinks, clock, ground })
     }
 
     /// Returns the hooks of the run, for a caller that embeds tepa.
@@ -113,40 +112,17 @@ impl Session {
         &mut self.pipeline.hooks
     }
 
-    /// Runs to the settlement, showing every event to `sinks`.
+    /// Runs to the settlement, showing every event to `sinks`; nothing that was started for the run is left afterwards.
     pub async fn run(self, sinks: Vec<Box<dyn EventSink>>, cancel: &Cancel) -> Finished {
         let mut all = self.required_sinks;
         all.extend(sinks);
-        let fanout = Fanout::new(self.run_id.clone(), self.clock, self.secrets, all);
+        let fanout = Fanout::new(self.run_id.clone(), self.clock, self.secrets, all)
+            .warning("tools", self.toolbox.warnings.clone());
         let finished = self.pipeline.run(&self.run_id, self.prompt, fanout, cancel).await;
-        if let Some(supervisor) = &self.pipeline.setting.supervisor {
-            supervisor.all_gone().await;
-        }
-        // What could not be removed is not worth the verdict.
-        drop(self.temporary);
+        self.toolbox.close().await;
+        self.ground.leave().await;
         finished
     }
-}
-
-/// Returns the tools that the rules of the configuration leave, held to them.
-pub fn registry(config: &Config) -> Result<Registry, Error> {
-    let mut registry = Registry::default();
-    for tool in crate::tools::built_in(&config.network) {
-        registry.register(tool).map_err(|e| Error::broken("the built-in tools clash").because(&e))?;
-    }
-    let known = registry.names();
-    for rule in config.tools.iter().chain(&config.deny_tools) {
-        let rule = Rule::parse(rule)?;
-        let name = rule.tool();
-        if !known.iter().any(|tool| tool == name) {
-            let error = Error::usage(format!("unknown tool `{name}`"));
-            return Err(match text::did_you_mean(name, known.iter().map(String::as_str)) {
-                Some(near) => error.hint(format!("did you mean `{near}`?")),
-                None => error.hint(format!("the tools are {}", text::ticked(&known))),
-            });
-        }
-    }
-    permission::apply(registry, &config.tools, &config.deny_tools)
 }
 
 /// The configuration is part of the run's record: a password in it would be as well.

@@ -9,6 +9,7 @@ use secrecy::SecretString;
 use super::shown;
 use crate::config::{Config, Environment};
 use crate::error::Error;
+use crate::secret::is_secret_name;
 
 /// The largest file that is read for secrets, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -21,7 +22,7 @@ pub fn learn_secrets(config: &Config, environment: &Environment) -> Result<(), E
     let secrets = environment.secrets();
     secrets.learn(environment.matching(&config.secrets.env));
     for file in &config.secrets.files {
-        let path = environment.expand(file);
+        let path = environment.locate(file);
         let name = shown(&path, environment);
         let text = read(&path).map_err(|e| {
             Error::usage(format!("the secrets in `{name}` cannot be read"))
@@ -30,7 +31,20 @@ pub fn learn_secrets(config: &Config, environment: &Environment) -> Result<(), E
         })?;
         secrets.learn(in_file(&text));
     }
+    learn_written(config, environment);
     Ok(())
+}
+
+/// Learns what the configuration itself hands to servers and tools under the name of a secret: it stands in the record of a run.
+fn learn_written(config: &Config, environment: &Environment) {
+    let servers = config.mcp_servers.values().flat_map(|server| server.env.iter().chain(&server.headers));
+    let tools = config.custom_tools.iter().flat_map(|tool| &tool.env);
+    for (_, value) in servers.chain(tools).filter(|(name, _)| is_secret_name(name)) {
+        // A variable that is not set is found when the value is used.
+        let filled = environment.expand(value).unwrap_or_default();
+        let parts = [filled.as_str(), filled.rsplit(' ').next().unwrap_or_default()];
+        environment.secrets().learn(parts.map(|part| SecretString::from(part.trim().to_owned())));
+    }
 }
 
 fn read(path: &Path) -> std::io::Result<String> {

@@ -5,11 +5,13 @@
 mod context;
 mod params;
 pub mod permission;
+mod raw;
 mod registry;
 mod schema;
 mod scratchpad;
 
 use std::future::Future;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
@@ -18,6 +20,7 @@ use serde_json::Value;
 
 pub use context::{Observation, ToolContext};
 pub use params::{ParamsError, check_params};
+pub use raw::RawSchema;
 pub use registry::{Registry, RegistryError};
 pub use schema::{ParameterDef, ParameterType, ToolSchema, ToolSchemaError};
 pub use scratchpad::{EXECUTION_SUMMARY, Scratchpad, ScratchpadError};
@@ -40,6 +43,12 @@ impl ToolError {
     /// Returns an error with `message`.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
+    }
+}
+
+impl From<ParamsError> for ToolError {
+    fn from(error: ParamsError) -> Self {
+        Self::new(error.to_string())
     }
 }
 
@@ -79,6 +88,16 @@ pub trait AnyTool: Send + Sync {
     /// Returns what a call may change.
     fn effect(&self) -> Effect;
 
+    /// Returns the longest that a call may take, where that is not for `limits.toolTimeout` to say.
+    fn timeout(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Returns `params` as [`Self::invoke`] would hand them on, or every fault.
+    fn check(&self, params: Value) -> Result<Value, ParamsError> {
+        self.schema().check(params)
+    }
+
     /// Checks `params` against the schema, applies defaults and performs the call.
     fn invoke<'a>(
         &'a self,
@@ -91,6 +110,18 @@ pub trait AnyTool: Send + Sync {
 struct Erased<T> {
     tool: T,
     schema: ToolSchema,
+}
+
+/// Returns `tool` in the form in which a [`Registry`] holds it, or everything that is wrong with its definition.
+pub fn define<T: Tool>(tool: T) -> Result<Box<dyn AnyTool>, ToolSchemaError> {
+    let mut faults = match tool.schema().validated() {
+        Ok(_) => Vec::new(),
+        Err(ToolSchemaError(faults)) => faults,
+    };
+    if tool.schema().name != T::NAME {
+        faults.push(format!("name: Tool name must be \"{}\" as everywhere else", T::NAME));
+    }
+    if faults.is_empty() { Ok(erase(tool)) } else { Err(ToolSchemaError(faults)) }
 }
 
 /// Returns `tool` in the form in which a [`Registry`] holds it.
@@ -118,12 +149,42 @@ impl<T: Tool> AnyTool for Erased<T> {
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Value, ToolError>> {
         Box::pin(async move {
-            let params =
-                check_params(params, &self.schema.parameters).map_err(|e| ToolError::new(e.to_string()))?;
+            let params = self.check(params)?;
             let args = serde_json::from_value(params)
                 .map_err(|e| ToolError::new(format!("Parameter validation failed: {e}")))?;
             let output = self.tool.call(args, context).await?;
             serde_json::to_value(output).map_err(|e| ToolError::new(format!("the output is not JSON: {e}")))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nameless;
+
+    impl Tool for Nameless {
+        const NAME: &'static str = "nameless";
+        type Args = Value;
+        type Output = ();
+
+        fn schema(&self) -> ToolSchema {
+            ToolSchema::new("other", "").required("a", ParameterType::String, "A.")
+        }
+
+        async fn call(&self, _: Value, _: &ToolContext) -> Result<(), ToolError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_definition_that_models_cannot_work_with_is_refused_whole() {
+        let error = define(Nameless).map(|_| ()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "Invalid tool definition: description: Tool description must be non-empty; \
+             name: Tool name must be \"nameless\" as everywhere else"
+        );
     }
 }

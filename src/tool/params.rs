@@ -5,7 +5,7 @@
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use super::{ParameterDef, ParameterType};
+use super::ParameterDef;
 
 /// Parameters that a tool cannot be called with, with every fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +27,7 @@ pub fn check_params(
     for (name, definition) in definitions {
         // Models send null for a parameter they mean to leave out.
         match given.shift_remove(name).filter(|value| !value.is_null()) {
-            Some(value) if is_of(definition.kind, &value) => {
+            Some(value) if definition.kind.takes(&value) => {
                 checked.insert(name.clone(), value);
             }
             Some(value) => {
@@ -53,17 +53,7 @@ pub fn check_params(
     if faults.is_empty() { Ok(Value::Object(checked)) } else { Err(ParamsError(faults)) }
 }
 
-fn is_of(kind: ParameterType, value: &Value) -> bool {
-    match kind {
-        ParameterType::String => value.is_string(),
-        ParameterType::Number => value.is_number(),
-        ParameterType::Boolean => value.is_boolean(),
-        ParameterType::Object => value.is_object(),
-        ParameterType::Array => value.is_array(),
-    }
-}
-
-fn kind_of(value: &Value) -> &'static str {
+pub(super) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -77,7 +67,7 @@ fn kind_of(value: &Value) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::ToolSchema;
+    use crate::tool::{ParameterType, ToolSchema};
     use serde_json::json;
 
     fn schema() -> ToolSchema {

@@ -1,9 +1,17 @@
 //! Owns what models are told about a tool: the seeds' `ToolSchema` and `ParameterDef`.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+use super::params::kind_of;
+use super::{ParamsError, RawSchema, check_params};
+
+/// The longest name that every provider takes.
+const LONGEST_NAME: usize = 64;
 
 /// The five JSON-compatible types of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +39,17 @@ impl ParameterType {
             Self::Boolean => "boolean",
             Self::Object => "object",
             Self::Array => "array",
+        }
+    }
+
+    /// Returns whether `value` is of this type.
+    pub fn takes(self, value: &Value) -> bool {
+        match self {
+            Self::String => value.is_string(),
+            Self::Number => value.is_number(),
+            Self::Boolean => value.is_boolean(),
+            Self::Object => value.is_object(),
+            Self::Array => value.is_array(),
         }
     }
 }
@@ -71,6 +90,9 @@ pub struct ToolSchema {
     pub description: String,
     /// In the order in which they are shown.
     pub parameters: IndexMap<String, ParameterDef>,
+    /// The whole schema where it came from elsewhere; `parameters` is then its readable form.
+    #[serde(default, rename = "inputSchema", skip_serializing_if = "Option::is_none")]
+    pub raw: Option<Arc<RawSchema>>,
 }
 
 /// A tool definition that cannot be used, with every failing field.
@@ -81,7 +103,18 @@ pub struct ToolSchemaError(pub Vec<String>);
 impl ToolSchema {
     /// Returns a schema without parameters.
     pub fn new(name: &str, description: &str) -> Self {
-        Self { name: name.to_owned(), description: description.to_owned(), parameters: IndexMap::new() }
+        Self {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            parameters: IndexMap::new(),
+            raw: None,
+        }
+    }
+
+    /// Returns a schema whose parameters are described by a JSON Schema from elsewhere, which is passed through whole.
+    pub fn from_json_schema(name: &str, description: &str, schema: Value) -> Self {
+        let raw = RawSchema::new(schema);
+        Self { parameters: raw.parameters(), raw: Some(Arc::new(raw)), ..Self::new(name, description) }
     }
 
     /// Adds a parameter that every call must supply.
@@ -120,21 +153,48 @@ impl ToolSchema {
         let mut faults = Vec::new();
         if self.name.trim().is_empty() {
             faults.push("name: Tool name must be non-empty".to_owned());
+        } else if !takes_name(&self.name) {
+            faults
+                .push(format!("name: Tool name must be at most {LONGEST_NAME} letters, digits, `_` and `-`"));
         }
         if self.description.trim().is_empty() {
             faults.push("description: Tool description must be non-empty".to_owned());
         }
-        for (name, definition) in &self.parameters {
+        // What came from elsewhere need not describe each of its parameters.
+        for (name, definition) in self.parameters.iter().filter(|_| self.raw.is_none()) {
+            if name.trim().is_empty() {
+                faults.push("parameters: Parameter name must be non-empty".to_owned());
+            }
             if definition.description.trim().is_empty() {
                 faults
                     .push(format!("parameters.{name}.description: Parameter description must be non-empty"));
+            }
+            if let Some(default) = &definition.default
+                && !definition.kind.takes(default)
+            {
+                faults.push(format!(
+                    "parameters.{name}.default: Expected {}, received {}",
+                    definition.kind.name(),
+                    kind_of(default)
+                ));
             }
         }
         if faults.is_empty() { Ok(self) } else { Err(ToolSchemaError(faults)) }
     }
 
-    /// Returns the parameters as a JSON Schema, the form that providers take.
+    /// Returns `params` with defaults applied, or every fault.
+    pub fn check(&self, params: Value) -> Result<Value, ParamsError> {
+        match &self.raw {
+            Some(raw) => raw.check(params),
+            None => check_params(params, &self.parameters),
+        }
+    }
+
+    /// Returns the parameters as a JSON Schema; one from elsewhere as it came.
     pub fn to_json_schema(&self) -> Value {
+        if let Some(raw) = &self.raw {
+            return raw.value().clone();
+        }
         let properties: serde_json::Map<String, Value> = self
             .parameters
             .iter()
@@ -156,6 +216,11 @@ impl ToolSchema {
     }
 }
 
+/// Returns whether every provider takes a tool of this name.
+fn takes_name(name: &str) -> bool {
+    name.len() <= LONGEST_NAME && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,6 +233,28 @@ mod tests {
             "Invalid tool definition: name: Tool name must be non-empty; \
              parameters.deploymentId.description: Parameter description must be non-empty"
         );
+    }
+
+    #[test]
+    fn a_definition_has_a_name_that_providers_take_and_defaults_of_the_right_type() {
+        let schema = ToolSchema::new("a b", "").defaulted("n", ParameterType::Number, "x", json!("1"));
+        assert_eq!(
+            schema.validated().unwrap_err().to_string(),
+            "Invalid tool definition: name: Tool name must be at most 64 letters, digits, `_` and `-`; \
+             description: Tool description must be non-empty; parameters.n.default: Expected number, received string"
+        );
+    }
+
+    #[test]
+    fn a_schema_from_elsewhere_is_passed_through_whole() {
+        let whole = json!({"type": "object", "x-own": [1], "properties": {"a": {"$ref": "#/$defs/A"}},
+            "$defs": {"A": {"type": "integer"}}});
+        let schema = ToolSchema::from_json_schema("t", "d", whole.clone()).validated().unwrap();
+        assert_eq!(schema.to_json_schema(), whole);
+        let kept: ToolSchema = serde_json::from_value(serde_json::to_value(&schema).unwrap()).unwrap();
+        assert_eq!(kept, schema);
+        assert!(schema.check(json!({"a": 1.5})).is_err());
+        assert_eq!(schema.check(json!({"a": 1, "b": 2})).unwrap(), json!({"a": 1, "b": 2}));
     }
 
     #[test]

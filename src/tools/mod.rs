@@ -1,13 +1,20 @@
-//! Owns the tools that come with tepa: files, a shell, the network, data, and the run's own notes.
+//! Owns the tools: those that come with tepa (files, a shell, the network, data, the run's own notes), commands of a configuration, and
+//! those of servers.
 //!
 //! Each refuses what it cannot do whole: a result that was cut says so, a file that is not text is an error and never a string of
 //! replacement characters.
 
 mod blocking;
+mod command;
 mod data;
 mod directory;
 mod file;
 mod log;
+#[cfg(feature = "mcp")]
+pub mod mcp;
+#[cfg(not(feature = "mcp"))]
+#[path = "mcp/absent.rs"]
+pub mod mcp;
 mod network;
 mod parameter;
 mod scratchpad;
@@ -19,8 +26,10 @@ mod trial;
 use std::sync::Arc;
 
 use crate::config::Network;
+
 use crate::tool::{AnyTool, Tool, ToolError, erase};
 use crate::workspace::WorkspaceError;
+pub use command::custom;
 
 /// The names of the built-in tools, in the order of [`built_in`].
 pub const NAMES: [&str; 10] = [

@@ -175,6 +175,23 @@ mod tests {
         (dir, bounded.unwrap())
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn what_is_hidden_is_not_used_by_any_way() {
+        let (dir, workspace) = bounded(false);
+        let at = |path: &str| dir.path().join(path);
+        std::os::unix::fs::symlink(at("in/deep"), at("work/way")).unwrap();
+        let workspace =
+            workspace.hiding(&[at("in/deep"), at("work/sub"), at("absent"), dir.path().to_owned()]);
+        for path in ["../in/deep/f", "way/f", "sub/new", "./sub/../sub"] {
+            assert!(matches!(workspace.facts(path), Err(WorkspaceError::Hidden(_))), "{path}");
+            assert!(matches!(workspace.write(path, b""), Err(WorkspaceError::Hidden(_))), "{path}");
+        }
+        assert_eq!(workspace.read("f", 99).unwrap(), b"work/f");
+        let open: Vec<_> = workspace.hidden_in_writable_roots().collect();
+        assert_eq!(open, [at("work/sub").canonicalize().unwrap()]);
+    }
+
     #[test]
     fn the_root_that_a_path_enters_by_its_words_says_what_it_may_do() {
         let (dir, workspace) = bounded(false);

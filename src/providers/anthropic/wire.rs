@@ -10,6 +10,7 @@ use crate::outcome::Usage;
 use crate::provider::{FinishReason, Message as Said, ProviderError, Request, Response, ToolUse};
 use crate::providers::answer::Answer;
 use crate::providers::dialect::Form;
+use crate::providers::tool_schema::tool_schema;
 use crate::providers::{arguments, too_long};
 
 /// A message as the API sends it.
@@ -105,7 +106,7 @@ pub(super) fn encode(request: &Request, form: Form) -> Value {
         body["tools"] = json!([{
             "name": tool.name,
             "description": tool.description,
-            "input_schema": tool.to_json_schema(),
+            "input_schema": tool_schema(tool),
         }]);
         body["tool_choice"] = json!({"type": "tool", "name": tool.name, "disable_parallel_tool_use": true});
     }

@@ -11,6 +11,7 @@ use crate::provider::{FinishReason, ProviderError, Request, Response, Speaker, T
 use crate::providers::answer::Answer;
 use crate::providers::arguments;
 use crate::providers::dialect::Form;
+use crate::providers::tool_schema::tool_schema;
 use crate::text;
 
 /// The longest part of what the API says about an end that is quoted, in characters; it may hold the whole answer.
@@ -119,8 +120,9 @@ pub(super) fn encode(request: &Request, form: Form) -> Value {
     if let Some(tool) = &request.tool {
         let mut declaration = json!({"name": tool.name, "description": tool.description});
         // The API refuses an object without properties here.
-        if !tool.parameters.is_empty() {
-            declaration["parameters"] = schema::of(&tool.to_json_schema());
+        let parameters = tool_schema(tool);
+        if parameters["properties"].as_object().is_some_and(|properties| !properties.is_empty()) {
+            declaration["parameters"] = schema::of(&parameters);
         }
         body["tools"] = json!([{"functionDeclarations": [declaration]}]);
         body["toolConfig"] =

@@ -13,6 +13,7 @@ use crate::providers::complaint::Complaint;
 use crate::providers::dialect::Form;
 use crate::providers::strict_schema::strict_schema;
 use crate::providers::tokens::Tokens;
+use crate::providers::tool_schema::tool_schema;
 use crate::providers::{arguments, estimate};
 
 /// The API refuses a lower limit.
@@ -78,7 +79,7 @@ pub(super) fn encode(request: &Request, form: Form) -> Value {
             "type": "function",
             "name": tool.name,
             "description": tool.description,
-            "parameters": tool.to_json_schema(),
+            "parameters": tool_schema(tool),
             "strict": false,
         }]);
         body["tool_choice"] = json!({"type": "function", "name": tool.name});

@@ -13,6 +13,7 @@ use crate::providers::complaint::Complaint;
 use crate::providers::dialect::Form;
 use crate::providers::strict_schema::strict_schema;
 use crate::providers::tokens::Tokens;
+use crate::providers::tool_schema::tool_schema;
 use crate::providers::{arguments, estimate};
 use crate::tool::ToolSchema;
 
@@ -75,7 +76,7 @@ pub(super) fn encode(request: &Request, form: Form) -> Value {
         body["tools"] = json!([{"type": "function", "function": {
             "name": tool.name,
             "description": tool.description,
-            "parameters": tool.to_json_schema(),
+            "parameters": tool_schema(tool),
         }}]);
         // With one tool this names it; LM Studio refuses the form that does so by name, and llama.cpp overlooks it.
         body["tool_choice"] = json!("required");

@@ -1,12 +1,13 @@
 //! Owns a tool that is held to rules: it tells models which calls are allowed, and makes no other.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::rules::Rules;
-use crate::tool::{AnyTool, Effect, ToolContext, ToolError, ToolSchema, check_params};
+use crate::tool::{AnyTool, Effect, ParamsError, ToolContext, ToolError, ToolSchema};
 
 /// A tool and the rules that are about it.
 pub(super) struct Guarded {
@@ -24,7 +25,7 @@ impl Guarded {
     }
 
     /// Fails when the call is not to be made; where paths lead is looked at where that may block.
-    async fn check(&self, params: &Value, context: &ToolContext) -> Result<(), ToolError> {
+    async fn judge(&self, params: &Value, context: &ToolContext) -> Result<(), ToolError> {
         let (rules, workspace) = (Arc::clone(&self.rules), Arc::clone(context.workspace()));
         let (schema, params) = (self.schema.clone(), params.clone());
         let checked = tokio::task::spawn_blocking(move || rules.check(&schema, &params, &workspace));
@@ -47,6 +48,14 @@ impl AnyTool for Guarded {
         self.tool.effect()
     }
 
+    fn timeout(&self) -> Option<Duration> {
+        self.tool.timeout()
+    }
+
+    fn check(&self, params: Value) -> Result<Value, ParamsError> {
+        self.tool.check(params)
+    }
+
     fn invoke<'a>(
         &'a self,
         params: Value,
@@ -54,9 +63,8 @@ impl AnyTool for Guarded {
     ) -> BoxFuture<'a, Result<Value, ToolError>> {
         Box::pin(async move {
             // What was looked at is what the tool is handed.
-            let params = check_params(params, &self.schema.parameters)
-                .map_err(|error| ToolError::new(error.to_string()))?;
-            self.check(&params, context).await?;
+            let params = self.tool.check(params)?;
+            self.judge(&params, context).await?;
             self.tool.invoke(params, context).await
         })
     }
@@ -64,8 +72,6 @@ impl AnyTool for Guarded {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use serde_json::json;
     use tempfile::TempDir;
     use tokio::runtime::{Builder, Runtime};

@@ -14,27 +14,22 @@ mod subject;
 use std::sync::Arc;
 
 use guarded::Guarded;
-pub use rule::{Rule, RuleError, split};
+pub use rule::{Rule, RuleError, split, tool_of};
 use rules::Rules;
 
 use super::Registry;
-use crate::error::Error;
 
 /// Returns the tools that the rules leave, each held to the rules that are about it; all tools when nothing is allowed by name.
 ///
 /// # Errors
-/// A rule that cannot be read, or rules that leave nothing.
-pub fn apply(mut registry: Registry, allowed: &[String], denied: &[String]) -> Result<Registry, Error> {
+/// A rule that cannot be read.
+pub fn apply(mut registry: Registry, allowed: &[String], denied: &[String]) -> Result<Registry, RuleError> {
     let allowed = parsed(allowed)?;
     let denied = parsed(denied)?;
     registry.retain(|name| {
         let is_allowed = allowed.is_empty() || allowed.iter().any(|rule| rule.tool() == name);
         is_allowed && !about(name, &denied).any(|rule| rule.pattern().is_none())
     });
-    if registry.names().is_empty() {
-        return Err(Error::usage("the rules leave no tool")
-            .hint("allow one with `tools` or `--tools`, or take it out of `denyTools` and `--deny-tool`"));
-    }
     registry.replace_each(|tool| {
         let free = about(tool.name(), &allowed).any(|rule| rule.pattern().is_none());
         let allowed = about(tool.name(), &allowed).filter(|_| !free).cloned().collect::<Vec<_>>();
@@ -107,14 +102,14 @@ mod tests {
             (&[], &["one", "two(x)"], &["two!", "three"]),
             (&["one", "two"], &["one", "three"], &["two"]),
             (&["one", "two(x)"], &["two(*)"], &["one"]),
+            (&["one"], &["one"], &[]),
         ] {
             assert_eq!(left(allowed, denied).unwrap(), expected, "{allowed:?} {denied:?}");
         }
     }
 
     #[test]
-    fn rules_that_leave_nothing_or_cannot_be_read_are_refused() {
-        assert_eq!(left(&["one"], &["one"]).unwrap_err(), "the rules leave no tool");
+    fn a_rule_that_cannot_be_read_is_refused() {
         assert_eq!(left(&["one("], &[]).unwrap_err(), "`one(` has no closing parenthesis at its end");
     }
 }

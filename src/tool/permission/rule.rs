@@ -54,8 +54,8 @@ impl Rule {
     /// Returns the rule that `text` means; a pattern that everything matches is none.
     pub fn parse(text: &str) -> Result<Self, RuleError> {
         let text = text.trim();
-        let (tool, rest) = text.split_once('(').map_or((text, None), |(tool, rest)| (tool, Some(rest)));
-        let tool = tool.trim_end();
+        let tool = tool_of(text);
+        let rest = text.split_once('(').map(|(_, rest)| rest);
         if tool.is_empty() {
             return Err(RuleError::NoTool(text.to_owned()));
         }
@@ -95,6 +95,11 @@ fn pattern(rule: &str, tool: &str, rest: &str) -> Result<Option<Pattern>, RuleEr
     }
     Pattern::parse(kind, pattern)
         .map_err(|error| RuleError::Glob { rule: rule.to_owned(), reason: error.to_string() })
+}
+
+/// Returns the name of the tool that a text would be a rule about.
+pub fn tool_of(text: &str) -> &str {
+    text.split_once('(').map_or(text, |(tool, _)| tool).trim()
 }
 
 /// Returns the rules in a list that commas separate; a comma in parentheses belongs to its pattern.
