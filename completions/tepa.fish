@@ -52,8 +52,8 @@ complete -c tepa -n "__fish_tepa_using_subcommand run" -l evaluator-model -d 'Th
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l replay -d 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l record -d 'Write every reply of the provider to this file, for `--replay`' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
-complete -c tepa -n "__fish_tepa_using_subcommand run" -l tools -d 'The tools of the run, instead of all' -r
-complete -c tepa -n "__fish_tepa_using_subcommand run" -l deny-tool -d 'Leave a tool out (again for more)' -r
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l tools -d 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`' -r
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l deny-tool -d 'Leave a tool out, or deny the calls that match a rule (again for more)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l sandbox -d 'What commands and file tools may touch' -r -f -a "read-only\t'Nothing is written'
 workspace-write\t'The folder that the run works in is written'
 off\t'Commands are not confined'"

@@ -7,6 +7,7 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueP
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::{DurationText, LoggingLevel, ProviderKind, SandboxMode};
+use crate::tool::permission::{self, Rule, RuleError};
 
 /// The exit codes, shown by `tepa run --help` and compared with the README by a test.
 pub const EXIT_CODES: &str = "\
@@ -137,18 +138,12 @@ pub(super) struct RunArguments {
     /// Take unknown keys in files as warnings
     #[arg(long, help_heading = "Configuration")]
     pub(super) allow_unknown: bool,
-    /// The tools of the run, instead of all
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        env = "TEPA_TOOLS",
-        help_heading = "Configuration"
-    )]
-    pub(super) tools: Vec<String>,
-    /// Leave a tool out (again for more)
-    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Configuration")]
-    pub(super) deny_tool: Vec<String>,
+    /// The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`
+    #[arg(long, value_name = "RULES", env = "TEPA_TOOLS", help_heading = "Configuration", value_parser = Rules::parse)]
+    pub(super) tools: Vec<Rules>,
+    /// Leave a tool out, or deny the calls that match a rule (again for more)
+    #[arg(long, value_name = "RULES", help_heading = "Configuration", value_parser = Rules::parse)]
+    pub(super) deny_tool: Vec<Rules>,
     /// What commands and file tools may touch
     #[arg(long, value_enum, value_name = "MODE", env = "TEPA_SANDBOX", help_heading = "Configuration")]
     pub(super) sandbox: Option<SandboxArgument>,
@@ -300,6 +295,17 @@ pub(super) enum OutputArgument {
     Json,
     /// One event a line
     Jsonl,
+}
+
+/// Rules for tools, as they stand in one argument with commas in between.
+#[derive(Debug, Clone)]
+pub(super) struct Rules(pub(super) Vec<String>);
+
+impl Rules {
+    fn parse(text: &str) -> Result<Self, RuleError> {
+        let rules = permission::split(text).into_iter();
+        rules.map(|rule| Rule::parse(rule).map(|rule| rule.to_string())).collect::<Result<_, _>>().map(Self)
+    }
 }
 
 fn dollars(text: &str) -> Result<f64, String> {

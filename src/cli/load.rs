@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use directories::ProjectDirs;
 use serde_json::{Map, Value, json};
 
-use super::args::{GlobalArguments, RunArguments};
+use super::args::{GlobalArguments, Rules, RunArguments};
 use super::ui::Ui;
 use crate::config::{self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind, SandboxMode};
 use crate::error::Error;
@@ -202,6 +202,11 @@ fn config_files(named: Option<&Path>, environment: &Environment) -> Vec<ConfigSo
     user.into_iter().chain([project]).chain(named).collect()
 }
 
+/// Returns all rules of a flag, or nothing when it was not given.
+fn rules(given: &[Rules]) -> Option<Vec<&String>> {
+    (!given.is_empty()).then(|| given.iter().flat_map(|rules| &rules.0).collect())
+}
+
 /// Returns what the command line (and `TEPA_*`) say, in the form of a configuration file.
 fn flags(run: &RunArguments, global: &GlobalArguments) -> Value {
     let mut model = Map::new();
@@ -226,8 +231,8 @@ fn flags(run: &RunArguments, global: &GlobalArguments) -> Value {
             "toolTimeout": run.tool_timeout,
             "maxDuration": run.timeout,
         },
-        "tools": (!run.tools.is_empty()).then_some(&run.tools),
-        "denyTools": (!run.deny_tool.is_empty()).then_some(&run.deny_tool),
+        "tools": rules(&run.tools),
+        "denyTools": rules(&run.deny_tool),
         "sandbox": {"mode": run.sandbox.map(SandboxMode::from)},
         "logging": {"level": level},
     })

@@ -73,7 +73,6 @@ fn options(arguments: &RunArguments, config: &Config, environment: &Environment)
         replay: arguments.replay.clone().or_else(beside).as_ref().map(resolve),
         record: arguments.record.as_ref().map(resolve),
         result: arguments.result.as_ref().map(resolve),
-        deny_tools: arguments.deny_tool.clone(),
         protected: [Some(&arguments.prompt), arguments.config.as_ref()]
             .into_iter()
             .flatten()

@@ -22,7 +22,7 @@ pub(super) fn list(
     let config = load::standing_config(arguments.config.as_deref(), environment, ui)?;
     let toolbox = runtime::block_on(environment, async |cancel| {
         let root = environment.directory.as_path();
-        let connecting = Toolbox::connect(&config, environment, root, &[]);
+        let connecting = Toolbox::connect(&config, environment, root);
         let toolbox = runtime::unless_stopped(&cancel, connecting).await??;
         toolbox.close().await;
         anyhow::Ok(toolbox)

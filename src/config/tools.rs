@@ -9,6 +9,7 @@ use super::{DurationText, HostPattern, HostPatternError};
 use crate::seal::Pattern;
 use crate::source::{Diagnostic, Diagnostics, Document};
 use crate::tool::ParameterDef;
+use crate::tool::permission::{Rule, RuleError};
 
 /// A command that is a tool: parameters as JSON on its standard input, JSON or text on its standard output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -174,12 +175,20 @@ pub(super) fn check(document: &Document, known: &[&str], faults: &mut Diagnostic
     let own = custom_tools(root);
     let known: Vec<&str> = known.iter().copied().chain(own.iter().copied()).collect();
     for key in ["tools", "denyTools"] {
-        for (at, rule) in texts(root.get(key)) {
-            let name = rule.split_once('(').map_or(rule, |(name, _)| name);
+        for (at, text) in texts(root.get(key)) {
+            let place = document.span_of_value(&format!("/{key}/{at}"));
+            let rule = match Rule::parse(text) {
+                Ok(rule) => rule,
+                Err(error) => {
+                    let fault = Diagnostic::error("invalid", error.to_string()).at(place);
+                    faults.push(fault.hint(RuleError::HINT));
+                    continue;
+                }
+            };
+            let name = rule.tool();
             // Which tools a server has is known when it runs.
             if !known.contains(&name) && !name.contains("__") {
-                let fault = Diagnostic::error("unknown-tool", format!("unknown tool `{name}`"));
-                let fault = fault.at(document.span_of_value(&format!("/{key}/{at}")));
+                let fault = Diagnostic::error("unknown-tool", format!("unknown tool `{name}`")).at(place);
                 faults.push(fault.suggest(name, known.iter().copied()));
             }
         }

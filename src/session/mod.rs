@@ -34,8 +34,6 @@ pub struct Options {
     pub record: Option<PathBuf>,
     /// Where to write the result as well, absolute.
     pub result: Option<PathBuf>,
-    /// Tools to leave out.
-    pub deny_tools: Vec<String>,
     /// Files that no run may change beside those that the configuration names, absolute.
     pub protected: Vec<PathBuf>,
     /// Whether to record the run under `.tepa/runs`.
@@ -67,7 +65,7 @@ impl Session {
         options: Options,
     ) -> Result<Self, Error> {
         check_base_url(&config)?;
-        toolbox::check_names(&config, &options.deny_tools)?;
+        toolbox::check_names(&config)?;
         let ground = Ground::of(&config, environment)?;
         let root = ground.workspace.root();
         let catalog = Catalog::load()?;
@@ -78,7 +76,7 @@ impl Session {
         let templates =
             Templates::load().map_err(|e| Error::broken("the templates are broken").because(&e))?;
         // What costs the most comes when nothing else can go wrong on the way.
-        let mut toolbox = Toolbox::connect(&config, environment, root, &options.deny_tools).await?;
+        let mut toolbox = Toolbox::connect(&config, environment, root).await?;
         let run_id = uuid::Uuid::now_v7().to_string();
         // The files that appear at the end come first: the journal's last line must not say more than they could keep.
         let mut required_sinks: Vec<Box<dyn EventSink>> = Vec::new();

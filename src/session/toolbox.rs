@@ -11,6 +11,7 @@ use super::ground;
 use crate::config::{Config, Environment};
 use crate::error::Error;
 use crate::text;
+use crate::tool::permission::{self, Rule, tool_of};
 use crate::tool::{AnyTool, Registry};
 use crate::tools::mcp::{self, Servers};
 use crate::tools::{self, built_in};
@@ -39,15 +40,16 @@ impl Toolbox {
     /// Starts the servers of the configuration that a run can call something of, and returns the tools.
     ///
     /// # Errors
-    /// A name without a tool, a tool that cannot be used, or a server that does not start.
-    pub async fn connect(
-        config: &Config,
-        environment: &Environment,
-        root: &Path,
-        deny: &[String],
-    ) -> Result<Self, Error> {
-        check_names(config, deny)?;
-        Self::connect_some(config, environment, root, deny, |server| serves(config, server)).await
+    /// A name without a tool, a tool that cannot be used, rules that leave none, or a server that does not start.
+    pub async fn connect(config: &Config, environment: &Environment, root: &Path) -> Result<Self, Error> {
+        check_names(config)?;
+        let toolbox = Self::connect_some(config, environment, root, |server| serves(config, server)).await?;
+        if toolbox.registry.names().is_empty() {
+            return Err(Error::usage("no tool is left for the run").hint(
+                "allow one with `tools` or `--tools`, or take it out of `denyTools` and `--deny-tool`",
+            ));
+        }
+        Ok(toolbox)
     }
 
     /// As [`Self::connect`], with only the server that has the tool `name`, if one has it.
@@ -60,15 +62,14 @@ impl Toolbox {
         environment: &Environment,
         root: &Path,
     ) -> Result<Self, Error> {
-        check_names(config, &[])?;
-        Self::connect_some(config, environment, root, &[], |server| belongs(name, server)).await
+        check_names(config)?;
+        Self::connect_some(config, environment, root, |server| belongs(name, server)).await
     }
 
     async fn connect_some(
         config: &Config,
         environment: &Environment,
         root: &Path,
-        deny: &[String],
         wanted: impl Fn(&str) -> bool,
     ) -> Result<Self, Error> {
         let mut toolbox = Self::default();
@@ -90,14 +91,15 @@ impl Toolbox {
             present.push(server);
             toolbox.add(tool, Source::Server(server.to_owned()))?;
         }
-        for rule in config.tools.iter().chain(&config.deny_tools).chain(deny) {
+        for rule in config.tools.iter().chain(&config.deny_tools) {
             // Nobody knows the tools of a server that is not there.
-            let name = name_of(rule);
+            let name = tool_of(rule);
             if !toolbox.sources.contains_key(name) && present.iter().any(|server| belongs(name, server)) {
                 return Err(toolbox.unknown(name));
             }
         }
-        toolbox.registry.retain(|name| is_left(name, config, deny));
+        let registry = std::mem::take(&mut toolbox.registry);
+        toolbox.registry = permission::apply(registry, &config.tools, &config.deny_tools)?;
         Ok(toolbox)
     }
 
@@ -142,12 +144,13 @@ impl Toolbox {
     }
 }
 
-/// Refuses names that no tool can have, as far as that is known without starting anything.
-pub(super) fn check_names(config: &Config, deny: &[String]) -> Result<(), Error> {
+/// Refuses rules that cannot be read and names that no tool can have, as far as that is known without starting anything.
+pub(super) fn check_names(config: &Config) -> Result<(), Error> {
     let custom = config.custom_tools.iter().map(|tool| tool.name.as_str());
     let known: Vec<&str> = tools::NAMES.into_iter().chain(custom).collect();
-    for rule in config.tools.iter().chain(&config.deny_tools).chain(deny) {
-        let name = name_of(rule);
+    for rule in config.tools.iter().chain(&config.deny_tools) {
+        let rule = Rule::parse(rule)?;
+        let name = rule.tool();
         if !known.contains(&name) && !config.mcp_servers.keys().any(|server| belongs(name, server)) {
             return Err(unknown(name, known.iter().copied()));
         }
@@ -155,20 +158,9 @@ pub(super) fn check_names(config: &Config, deny: &[String]) -> Result<(), Error>
     Ok(())
 }
 
-/// Returns whether the rules leave the tool called `name`; denying wins.
-fn is_left(name: &str, config: &Config, deny: &[String]) -> bool {
-    let named = |rules: &[String]| rules.iter().any(|rule| name_of(rule) == name);
-    (config.tools.is_empty() || named(&config.tools)) && !named(&config.deny_tools) && !named(deny)
-}
-
 /// Returns whether the rules can leave a tool of `server`.
 fn serves(config: &Config, server: &str) -> bool {
-    config.tools.is_empty() || config.tools.iter().any(|rule| belongs(name_of(rule), server))
-}
-
-/// Returns the name of the tool that a rule such as `shell_execute(git *)` is about.
-fn name_of(rule: &str) -> &str {
-    rule.split_once('(').map_or(rule, |(name, _)| name).trim()
+    config.tools.is_empty() || config.tools.iter().any(|rule| belongs(tool_of(rule), server))
 }
 
 fn belongs(name: &str, server: &str) -> bool {
@@ -196,14 +188,13 @@ mod tests {
         layers.resolve().unwrap()
     }
 
-    async fn toolbox(values: Value, deny: &[&str]) -> Result<Toolbox, Error> {
+    async fn toolbox(values: Value) -> Result<Toolbox, Error> {
         let environment = Environment::of("/".into(), []);
-        let deny: Vec<String> = deny.iter().map(|&name| name.to_owned()).collect();
-        Toolbox::connect(&config(values), &environment, Path::new("/"), &deny).await
+        Toolbox::connect(&config(values), &environment, Path::new("/")).await
     }
 
-    async fn refusal(values: Value, deny: &[&str]) -> (String, String) {
-        match toolbox(values, deny).await.map(|_| ()).unwrap_err() {
+    async fn refusal(values: Value) -> (String, String) {
+        match toolbox(values).await.map(|_| ()).unwrap_err() {
             Error::Usage(message) => (message.text, message.hint.unwrap_or_default()),
             other => panic!("{other:?}"),
         }
@@ -215,12 +206,12 @@ mod tests {
 
     #[tokio::test]
     async fn rules_leave_what_is_listed_and_not_denied() {
-        let all = toolbox(json!({"customTools": [own("deploy")]}), &[]).await.unwrap();
+        let all = toolbox(json!({"customTools": [own("deploy")]})).await.unwrap();
         assert_eq!(all.registry.names().last().map(String::as_str), Some("deploy"));
         assert_eq!((all.source("deploy"), all.source("file_read")), ("custom".into(), "built-in".into()));
         let rules = json!({"customTools": [own("deploy")], "tools": ["shell_execute(git *)", "deploy", "file_read"],
-            "denyTools": ["file_read"]});
-        let some = toolbox(rules, &["deploy"]).await.unwrap();
+            "denyTools": ["file_read", "deploy"]});
+        let some = toolbox(rules).await.unwrap();
         assert_eq!(some.registry.names(), ["shell_execute"]);
         let denied = some.find("deploy").map(|_| ()).unwrap_err();
         assert_eq!(denied.to_string(), "the tool `deploy` is not one that a run has here");
@@ -229,19 +220,23 @@ mod tests {
     #[tokio::test]
     async fn a_name_without_a_tool_is_refused_with_the_nearest() {
         let near = ("unknown tool `file_reed`".to_owned(), "did you mean `file_read`?".to_owned());
-        assert_eq!(refusal(json!({"tools": ["file_reed"]}), &[]).await, near);
-        assert_eq!(refusal(json!({}), &["file_reed"]).await, near);
+        assert_eq!(refusal(json!({"tools": ["file_reed"]})).await, near);
+        assert_eq!(refusal(json!({"denyTools": ["file_reed(x)"]})).await, near);
         let custom = json!({"customTools": [own("deploy")], "denyTools": ["deplay(x)"]});
-        assert_eq!(refusal(custom, &[]).await.1, "did you mean `deploy`?");
-        assert!(
-            refusal(json!({"tools": ["nowhere__x"]}), &[]).await.1.starts_with("the tools are `file_read`")
-        );
+        assert_eq!(refusal(custom).await.1, "did you mean `deploy`?");
+        assert!(refusal(json!({"tools": ["nowhere__x"]})).await.1.starts_with("the tools are `file_read`"));
+    }
+
+    #[tokio::test]
+    async fn rules_that_leave_nothing_are_refused() {
+        let nothing = json!({"tools": ["file_read"], "denyTools": ["file_read"]});
+        assert_eq!(refusal(nothing).await.0, "no tool is left for the run");
     }
 
     #[tokio::test]
     async fn a_tool_cannot_take_the_name_of_another() {
         let clash = json!({"customTools": [own("file_read")]});
-        assert_eq!(refusal(clash, &[]).await.0, "two tools have one name");
+        assert_eq!(refusal(clash).await.0, "two tools have one name");
     }
 
     #[tokio::test]
@@ -249,12 +244,12 @@ mod tests {
         let broken = json!({"broken": {"command": "no-such-program"}});
         for rules in [json!(["file_read"]), json!(["broken2__x", "file_read"])] {
             let servers = json!({"broken": {"command": "no-such-program"}, "broken2": {"command": "x", "disabled": true}});
-            toolbox(json!({"mcpServers": servers, "tools": rules}), &[]).await.unwrap();
+            toolbox(json!({"mcpServers": servers, "tools": rules})).await.unwrap();
         }
         let environment = Environment::of("/".into(), []);
         let config = config(json!({"mcpServers": broken}));
         let one = Toolbox::connect_for("file_read", &config, &environment, Path::new("/")).await.unwrap();
         assert!(one.find("file_read").is_ok());
-        assert!(matches!(toolbox(json!({"mcpServers": broken}), &[]).await, Err(Error::Broken(_))));
+        assert!(matches!(toolbox(json!({"mcpServers": broken})).await, Err(Error::Broken(_))));
     }
 }

@@ -4,6 +4,7 @@
 
 mod context;
 mod params;
+pub mod permission;
 mod raw;
 mod registry;
 mod schema;

@@ -48,6 +48,11 @@ impl Registry {
         self.tools.iter().map(|tool| tool.name().to_owned()).collect()
     }
 
+    /// Puts what `change` makes of each tool in its place.
+    pub fn replace_each(&mut self, change: impl FnMut(Arc<dyn AnyTool>) -> Arc<dyn AnyTool>) {
+        self.tools = std::mem::take(&mut self.tools).into_iter().map(change).collect();
+    }
+
     /// Keeps the tools that `keep` says yes to.
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
         self.tools.retain(|tool| keep(tool.name()));

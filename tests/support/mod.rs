@@ -227,6 +227,8 @@ impl Bench {
         for tool in tepa::tools::built_in(&resolve(config).network) {
             tools.register(tool).unwrap();
         }
+        let rules = resolve(config);
+        let tools = tepa::tool::permission::apply(tools, &rules.tools, &rules.deny_tools).unwrap();
         let pipeline = Pipeline {
             provider: Arc::new(capture),
             tools,
