@@ -106,6 +106,7 @@ fn the_projects_file_cannot_loosen_what_a_person_decided() {
     for (text, key) in [
         ("sandbox: {mode: \"off\"}", "sandbox.mode"),
         ("sandbox: {network: true}", "sandbox.network"),
+        ("sandbox: {required: false}", "sandbox.required"),
         ("sandbox: {writable: [/]}", "sandbox.writable"),
         ("mcpServers: {a: {command: sh}}", "mcpServers"),
         ("customTools: [{name: a, description: d, command: [sh], env: {A: b}}]", "customTools"),
@@ -117,8 +118,34 @@ fn the_projects_file_cannot_loosen_what_a_person_decided() {
         let stderr = support::text(&output.stderr);
         assert!(stderr.contains(&format!("`{key}` cannot be set in the project's `tepa.yaml`")), "{stderr}");
     }
+    let home = |config: &str| {
+        let script = "echo x > .git/hooks/pre-commit; echo x > src/main.c";
+        let folder = task(script, None, &json!({"limits": {"maxCycles": 1}}));
+        fs::create_dir_all(folder.path().join("no-home/.config/tepa")).unwrap();
+        fs::write(folder.path().join("no-home/.config/tepa/config.yaml"), config).unwrap();
+        folder
+    };
+    for (text, key) in [
+        ("tools: []", "tools"),
+        ("network: {allowHosts: [evil.example]}", "network.allowHosts"),
+        ("sandbox: {mode: workspace-write}", "sandbox.mode"),
+    ] {
+        let folder =
+            home("tools: [shell_execute]\nnetwork: {allowHosts: [good.example]}\nsandbox: {mode: read-only}");
+        fs::write(folder.path().join("tepa.yaml"), text).unwrap();
+        let output = run(&folder, &[]);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        let why =
+            format!("`{key}` cannot be set in the project's `tepa.yaml`: your own configuration says it");
+        assert!(support::text(&output.stderr).contains(&why), "{}", support::text(&output.stderr));
+    }
+    let folder = home("{}");
+    fs::write(folder.path().join("tepa.yaml"), "protect: [src/**]").unwrap();
+    assert_eq!(run(&folder, &[]).status.code(), Some(1));
+    let broken = result_of(folder.path())["checks"].as_array().unwrap().len();
+    assert_eq!(broken, 2, "the project protects more files, and no fewer");
     for text in
-        ["sandbox: {mode: read-only, required: false}", "tools: [shell_execute]\ndenyTools: [file_write]"]
+        ["sandbox: {mode: read-only, required: true}", "tools: [shell_execute]\ndenyTools: [file_write]"]
     {
         let folder = task("true", None, &json!({}));
         fs::write(folder.path().join("tepa.yaml"), text).unwrap();

@@ -6,12 +6,13 @@ use directories::ProjectDirs;
 use serde_json::{Map, Value, json};
 
 use super::args::{GlobalArguments, Rules, RunArguments};
+use super::trust;
 use super::ui::Ui;
 use crate::config::{self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind, SandboxMode};
 use crate::error::Error;
 use crate::prompt::{self, Prompt};
 use crate::session::{learn_secrets, shown};
-use crate::source::{Diagnostic, Diagnostics, Document, Format, SourceError, SourceFile, UnknownKeys};
+use crate::source::{Diagnostics, Document, Format, SourceError, SourceFile, UnknownKeys};
 use crate::tools;
 use crate::workspace::PROJECT_FILE;
 
@@ -27,7 +28,7 @@ pub(super) fn everything(
     let mut layers = Layers::defaults()?;
     let mut known = tools::NAMES.map(str::to_owned).to_vec();
     for file in config_files(run.config.as_deref(), environment) {
-        match config_layer(&file, environment, &known, unknown)? {
+        match config_layer(&file, environment, &known, &layers, unknown)? {
             None => {}
             Some(Ok((layer, warnings))) => {
                 warn(ui, &warnings);
@@ -81,7 +82,7 @@ pub(super) fn standing_config(
     let mut layers = Layers::defaults()?;
     let mut known = tools::NAMES.map(str::to_owned).to_vec();
     for file in config_files(named, environment) {
-        match config_layer(&file, environment, &known, UnknownKeys::Refuse)? {
+        match config_layer(&file, environment, &known, &layers, UnknownKeys::Refuse)? {
             None => {}
             Some(Ok((layer, warnings))) => {
                 warn(ui, &warnings);
@@ -105,13 +106,15 @@ struct ConfigSource {
     in_workspace: bool,
 }
 
-type Layer = Result<(Value, Diagnostics), Diagnostics>;
+/// What a file holds and warns of, or its faults.
+pub(super) type Layer = Result<(Value, Diagnostics), Diagnostics>;
 
 /// Returns the layer that a file holds or its faults; nothing when there is no such file and nobody named it.
 fn config_layer(
     source: &ConfigSource,
     environment: &Environment,
     known_tools: &[String],
+    below: &Layers,
     unknown: UnknownKeys,
 ) -> Result<Option<Layer>, Error> {
     // A link that leads nowhere is there, and reading it says so.
@@ -119,61 +122,12 @@ fn config_layer(
         return Ok(None);
     }
     let file = read(&source.path, &shown(&source.path, environment))?;
+    let below = below.resolve()?;
     Ok(Some(Document::parse(file).and_then(|document| {
         let known: Vec<&str> = known_tools.iter().map(String::as_str).collect();
         let layer = config::load(&document, &known, unknown);
-        if source.in_workspace { keep_trust_out(&document, layer) } else { layer }
+        if source.in_workspace { trust::narrowed(&document, layer, &below) } else { layer }
     })))
-}
-
-/// Something that the project's file must not say: where, which values there, and why.
-type Untrusted = (&'static str, fn(&Value) -> bool, &'static str);
-
-/// Whoever can write the project's file, a tool of an earlier run included, must not decide these for the person who starts the next run.
-const UNTRUSTED: [Untrusted; 10] = [
-    ("/baseUrl", said, "the key would go to whoever wrote the file"),
-    ("/provider", |value| value == "replay", "a script would give the verdict"),
-    ("/sandbox/mode", |value| value == "off", WIDER),
-    ("/sandbox/network", |value| value == true, WIDER),
-    ("/sandbox/writable", said, WIDER),
-    ("/sandbox/readable", said, WIDER),
-    ("/sandbox/hidden", said, WIDER),
-    ("/sandbox/environment", said, WIDER),
-    ("/mcpServers", said, "a server is a program outside of the sandbox"),
-    ("/customTools", reaches_out, "with `env` or `network` its tools would reach beyond the sandbox"),
-];
-
-const WIDER: &str = "commands of a run would reach further than you allowed";
-
-fn said(value: &Value) -> bool {
-    !value.is_null()
-}
-
-fn reaches_out(tools: &Value) -> bool {
-    let list = tools.as_array().into_iter().flatten();
-    list.into_iter().any(|tool| ["env", "network"].iter().any(|key| tool.get(key).is_some_and(said)))
-}
-
-/// Adds a fault for everything in the project's file that is not for it to say.
-fn keep_trust_out(document: &Document, layer: Layer) -> Layer {
-    let (mut faults, values) = match layer {
-        Ok((values, warnings)) => (warnings, Some(values)),
-        Err(faults) => (faults, None),
-    };
-    for (pointer, untrusted, why) in UNTRUSTED {
-        if document.value().pointer(pointer).is_some_and(untrusted) {
-            let key = pointer[1..].replace('/', ".");
-            let message = format!("`{key}` cannot be set in the project's `{PROJECT_FILE}`: {why}");
-            let fault = Diagnostic::error("untrusted", message).at(document.span_of_key(pointer));
-            faults.push(
-                fault.hint("set it in your own configuration, in a file named with `--config`, or by a flag"),
-            );
-        }
-    }
-    match values {
-        Some(values) if !faults.has_errors() => Ok((values, faults)),
-        _ => Err(faults),
-    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]

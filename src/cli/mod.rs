@@ -11,6 +11,7 @@ mod signals;
 mod status;
 mod tool_call;
 mod tools;
+mod trust;
 mod ui;
 mod validate;
 

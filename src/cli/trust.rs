@@ -1,0 +1,75 @@
+//! Owns what the project's own configuration may not say: it lies where the tools of a run write.
+//!
+//! Whoever can write it, a tool of an earlier run included, must not decide for the person who starts the next run who gets the key,
+//! who gives the verdict, or how far commands reach. It may narrow what a run may do, and not widen it.
+
+use serde_json::{Value, json};
+
+use super::load::Layer;
+use crate::config::{Config, SandboxMode};
+use crate::source::{Diagnostic, Document};
+use crate::workspace::PROJECT_FILE;
+
+/// Something that the project's file must not say: where, which values there, and why.
+type Untrusted = (&'static str, fn(&Value) -> bool, &'static str);
+
+const UNTRUSTED: [Untrusted; 11] = [
+    ("/baseUrl", said, "the key would go to whoever wrote the file"),
+    ("/provider", |value| value == "replay", "a script would give the verdict"),
+    ("/sandbox/mode", |value| value == "off", WIDER),
+    ("/sandbox/network", |value| value == true, WIDER),
+    ("/sandbox/required", |value| value == false, WIDER),
+    ("/sandbox/writable", said, WIDER),
+    ("/sandbox/readable", said, WIDER),
+    ("/sandbox/hidden", said, WIDER),
+    ("/sandbox/environment", said, WIDER),
+    ("/mcpServers", said, "a server is a program outside of the sandbox"),
+    ("/customTools", reaches_out, "with `env` or `network` its tools would reach beyond the sandbox"),
+];
+
+const WIDER: &str = "commands of a run would reach further than you allowed";
+
+fn said(value: &Value) -> bool {
+    !value.is_null()
+}
+
+fn reaches_out(tools: &Value) -> bool {
+    let list = tools.as_array().into_iter().flatten();
+    list.into_iter().any(|tool| ["env", "network"].iter().any(|key| tool.get(key).is_some_and(said)))
+}
+
+/// Returns the layer of the project's file above the configuration `below`, with a fault for everything that is not for it to say.
+pub(super) fn narrowed(document: &Document, layer: Layer, below: &Config) -> Layer {
+    let (mut faults, values) = match layer {
+        Ok((values, warnings)) => (warnings, Some(values)),
+        Err(faults) => (faults, None),
+    };
+    let decided = [
+        (!below.tools.is_empty(), "/tools"),
+        (!below.network.allow_hosts.is_empty(), "/network/allowHosts"),
+        (below.sandbox.mode == SandboxMode::ReadOnly, "/sandbox/mode"),
+    ];
+    let decided = decided.into_iter().filter(|(decided, _)| *decided);
+    let decided =
+        decided.map(|(_, pointer)| -> Untrusted { (pointer, said, "your own configuration says it") });
+    for (pointer, untrusted, why) in UNTRUSTED.into_iter().chain(decided) {
+        if document.value().pointer(pointer).is_some_and(untrusted) {
+            let key = pointer[1..].replace('/', ".");
+            let message = format!("`{key}` cannot be set in the project's `{PROJECT_FILE}`: {why}");
+            let fault = Diagnostic::error("untrusted", message).at(document.span_of_key(pointer));
+            faults.push(
+                fault.hint("set it in your own configuration, in a file named with `--config`, or by a flag"),
+            );
+        }
+    }
+    match values {
+        Some(mut values) if !faults.has_errors() => {
+            // It may protect more files, and no fewer.
+            if let Some(Value::Array(protect)) = values.get_mut("protect") {
+                protect.extend(below.protect.iter().map(|glob| json!(glob)));
+            }
+            Ok((values, faults))
+        }
+        _ => Err(faults),
+    }
+}
