@@ -90,7 +90,8 @@ fn supervised(folder: &Path, policy: &Policy, script: &str) -> Output {
     output
 }
 
-const PYTHON_FREE_NETWORK: &str = "exec 3<>/dev/tcp/127.0.0.1/9";
+/// Connects to a port that nobody listens on: what is allowed is refused by the other side.
+const CONNECT: &str = "exec 3<>/dev/tcp/127.0.0.1/9";
 
 #[test]
 fn a_command_writes_into_the_workspace_and_nowhere_else() {
@@ -246,7 +247,7 @@ fn at_level(level: i32) -> Vec<(&'static str, bool)> {
         ("link outside in", can("ln ../outside/file linked && echo x > linked")),
         ("read outside", can("cat ../outside/file")),
         ("read hidden", can("cat ../outside/hidden")),
-        ("use the network", can(&format!("bash -c '{PYTHON_FREE_NETWORK}' 2>&1 | grep -q refused"))),
+        ("use the network", can(&format!("bash -c '{CONNECT}' 2>&1 | grep -q refused"))),
         ("read the environment of its supervisor", can("cat /proc/$PPID/environ")),
         ("make a device", can("mknod disk b 7 0")),
         ("signal its supervisor", can("kill -0 $PPID")),
