@@ -7,6 +7,8 @@
 #[cfg(unix)]
 pub mod supervisor;
 
+mod group;
+mod output;
 mod service;
 
 use std::collections::BTreeMap;
@@ -16,29 +18,25 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture as _;
-use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
-use tokio::runtime::Handle;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::ChildStdin;
 use tokio::time::{sleep, timeout};
 use tokio_util::task::TaskTracker;
-use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::sandbox::Policy;
 
-pub use service::{Pipes, Service, Tail};
+use self::group::Group;
+use self::output::{CUT, Captured};
+pub use self::service::{Pipes, Service, Tail};
 
 /// How much of each output stream is kept, in bytes.
 pub const OUTPUT_LIMIT: usize = 1 << 20;
-
-/// What stands at the end of output that is not whole.
-const CUT: &str = "[output truncated at 1 MB]";
 
 /// How long a process that is out of time may take to clean up.
 const TERM_GRACE: Duration = Duration::from_millis(500);
@@ -245,97 +243,6 @@ pub async fn run(command: Command) -> Result<Outcome, ProcessError> {
     Ok(Outcome { stdout: stdout.into_text(), stderr: stderr.into_text(), exit_code: exit_code(status) })
 }
 
-/// The way to a command's input and from its two outputs.
-type Streams = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
-
-/// A running command and its descendants.
-struct Group {
-    /// Absent once it is on its way out.
-    child: Option<Box<dyn ChildWrapper>>,
-    /// Held by a supervised one until it is gone.
-    leaving: Option<TaskTrackerToken>,
-}
-
-impl Group {
-    fn start(command: &Command, input: Input) -> Result<(Self, Streams), ProcessError> {
-        let piped = input != Input::Null || command.supervisor.is_some();
-        let stdin = if piped { Stdio::piped() } else { Stdio::null() };
-        let (program, arguments) = command.line(input)?;
-        let mut wrap = CommandWrap::with_new(program, |child| {
-            child
-                .args(arguments)
-                .current_dir(&command.folder)
-                .env_clear()
-                .envs(&command.environment)
-                .stdin(stdin)
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped());
-        });
-        #[cfg(unix)]
-        wrap.wrap(process_wrap::tokio::ProcessSession);
-        #[cfg(windows)]
-        wrap.wrap(process_wrap::tokio::JobObject);
-        // A supervisor must outlive what it sees off.
-        let leaving = command.supervisor.as_ref().map(|supervisor| supervisor.leaving.0.token());
-        if leaving.is_none() {
-            wrap.wrap(KillOnDrop);
-        }
-        let mut child = wrap.spawn().map_err(|source| ProcessError::Start {
-            program: command.program.to_string_lossy().into_owned(),
-            source,
-        })?;
-        let (stdin, stdout, stderr) = (child.stdin().take(), child.stdout().take(), child.stderr().take());
-        Ok((Self { child: Some(child), leaving }, (stdin, stdout, stderr)))
-    }
-
-    /// Returns how the command itself ended; waiting for the group would wait for what it left in the background.
-    async fn exited(&mut self) -> io::Result<ExitStatus> {
-        match &mut self.child {
-            Some(child) => child.inner_mut().wait().await,
-            None => Err(io::ErrorKind::NotFound.into()),
-        }
-    }
-
-    /// Asks the group to end, then ends it. A supervisor does both, and has been told: the line to it has ended.
-    async fn terminate(mut self) {
-        let grace = if self.leaving.is_some() { SUPERVISOR_GRACE } else { TERM_GRACE };
-        #[cfg(unix)]
-        if let (Some(child), None) = (&self.child, &self.leaving) {
-            const SIGTERM: i32 = 15;
-            let _ = child.signal(SIGTERM);
-        }
-        let _ = timeout(grace, self.exited()).await;
-        self.end().await;
-    }
-
-    /// Kills what is left of the group. That nothing is left is the usual case and an error of the system call.
-    async fn end(mut self) {
-        if let Some(mut child) = self.child.take() {
-            let _ = child.start_kill();
-            let _ = timeout(KILL_GRACE, child.wait()).await;
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let Some(mut child) = self.child.take() else { return };
-        match (self.leaving.take(), Handle::try_current()) {
-            // It sees the command off by itself, because the line to it ends; whoever ends the process waits for that.
-            (Some(leaving), Ok(handle)) => {
-                handle.spawn(async move {
-                    let _ = timeout(SUPERVISOR_GRACE, child.wait()).await;
-                    drop(leaving);
-                });
-            }
-            (Some(_), Err(_)) => {}
-            (None, _) => {
-                let _ = child.start_kill();
-            }
-        }
-    }
-}
-
 /// Hands `input` to the command; one that does not read it all is not at fault. Returns the line to a supervisor, which must stay open.
 async fn feed(stdin: Option<ChildStdin>, input: Option<Vec<u8>>, supervised: bool) -> Option<ChildStdin> {
     let mut stdin = stdin?;
@@ -346,42 +253,6 @@ async fn feed(stdin: Option<ChildStdin>, input: Option<Vec<u8>>, supervised: boo
         let _ = stdin.write_all(&input).await;
     }
     supervised.then_some(stdin)
-}
-
-/// The kept part of one output stream.
-#[derive(Default)]
-struct Captured {
-    bytes: Vec<u8>,
-    cut: bool,
-}
-
-impl Captured {
-    /// Reads to the end, beyond the limit as well: a command must not hang because nobody reads.
-    async fn fill(&mut self, pipe: Option<impl AsyncRead + Unpin>) {
-        let Some(mut pipe) = pipe else { return };
-        let mut chunk = vec![0; 16 << 10];
-        // A pipe that breaks has ended.
-        while let Ok(count @ 1..) = pipe.read(&mut chunk).await {
-            let kept = count.min(OUTPUT_LIMIT - self.bytes.len());
-            self.bytes.extend_from_slice(&chunk[..kept]);
-            self.cut |= kept < count;
-        }
-    }
-
-    fn into_text(mut self) -> String {
-        if !self.cut {
-            return String::from_utf8_lossy(&self.bytes).into_owned();
-        }
-        // The cut may have torn a character apart.
-        let torn = self.bytes.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
-        self.bytes.truncate(self.bytes.len() - torn);
-        let mut text = String::from_utf8_lossy(&self.bytes).into_owned();
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(CUT);
-        text
-    }
 }
 
 fn exit_code(status: ExitStatus) -> i32 {

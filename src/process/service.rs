@@ -9,7 +9,8 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::{Command, Group, Input, PIPE_GRACE, ProcessError, TERM_GRACE, exit_code};
+use super::group::Group;
+use super::{Command, Input, PIPE_GRACE, ProcessError, TERM_GRACE, exit_code};
 
 /// How much of what a service last said on standard error is kept, in bytes.
 const TAIL_LIMIT: usize = 8 << 10;
