@@ -36,7 +36,8 @@ fn apply(policy: &Policy) -> Result<i32, RulesetError> {
         ruleset = ruleset.handle_access(AccessNet::from_all(abi))?;
     }
     let mut hidden: Vec<PathBuf> = policy.hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    hidden.dedup();
+    // Root may read a disk as a whole.
+    hidden.push(PathBuf::from("/dev"));
     let (mut whole, mut listed) = (Vec::new(), Vec::new());
     open_around(Path::new("/"), &hidden, &mut whole, &mut listed);
     let status = ruleset
