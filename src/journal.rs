@@ -2,13 +2,16 @@
 //!
 //! A run that cannot be recorded does not go on: both sinks are required ones. A line is written whole before the next event can happen.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions};
+
 use crate::error::Error;
 use crate::event::{Envelope, EventSink, RunEvent};
-use crate::persist;
+use crate::persist::Place;
 
 /// Where runs are recorded, below the workspace.
 pub const FOLDER: &str = ".tepa/runs";
@@ -18,6 +21,7 @@ pub const FOLDER: &str = ".tepa/runs";
 pub struct Journal {
     file: File,
     path: PathBuf,
+    folder: Dir,
     written: u64,
 }
 
@@ -30,16 +34,26 @@ impl Journal {
                 .because(e)
                 .hint("make the folder writable, or run without a record: `--no-journal`")
         };
-        fs::create_dir_all(&folder).map_err(|e| fail(&e))?;
-        let path = folder.join("events.jsonl");
-        let file = OpenOptions::new().append(true).create_new(true).open(&path).map_err(|e| fail(&e))?;
-        file.try_lock().map_err(|e| fail(&e.into()))?;
-        Ok(Self { file, path, written: 0 })
+        // An earlier run may have put a link there: what leads out of the workspace is not followed.
+        let open = || {
+            let root = Dir::open_ambient_dir(root, ambient_authority())?;
+            let below = Path::new(FOLDER).join(run_id);
+            root.create_dir_all(&below)?;
+            let held = root.open_dir(&below)?;
+            let file = held.open_with("events.jsonl", OpenOptions::new().append(true).create_new(true))?;
+            let file = file.into_std();
+            file.try_lock()?;
+            io::Result::Ok((held, file))
+        };
+        let (held, file) = open().map_err(|e| fail(&e))?;
+        Ok(Self { file, path: folder.join("events.jsonl"), folder: held, written: 0 })
     }
 
-    /// Returns the folder of the run.
-    pub fn folder(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new("."))
+    /// Returns the sink that will write the result beside the events.
+    pub fn result(&self) -> Result<ResultFile, Error> {
+        let path = self.path.with_file_name("result.json");
+        let place = self.folder.try_clone().and_then(|folder| Place::of(folder, "result.json".into()));
+        ResultFile::new(&path, place)
     }
 }
 
@@ -87,7 +101,7 @@ impl Journal {
 /// The result as indented JSON in a file of its own, there whole or not at all.
 #[derive(Debug)]
 pub struct ResultFile {
-    path: PathBuf,
+    place: Place,
     name: String,
 }
 
@@ -96,11 +110,16 @@ impl ResultFile {
     ///
     /// # Errors
     /// The folder does not take a new file, or `path` is a folder: found before anything is paid for.
-    pub fn at(path: PathBuf) -> Result<Self, Error> {
+    pub fn at(path: &Path) -> Result<Self, Error> {
+        Self::new(path, Place::at(path))
+    }
+
+    fn new(path: &Path, place: io::Result<Place>) -> Result<Self, Error> {
         let name = format!("`{}`", path.display());
-        let fail = |e: &io::Error| Error::usage(format!("cannot write the result to {name}")).because(e);
-        persist::check(&path).map_err(|e| fail(&e))?;
-        Ok(Self { path, name })
+        match place {
+            Ok(place) => Ok(Self { place, name }),
+            Err(e) => Err(Error::usage(format!("cannot write the result to {name}")).because(&e)),
+        }
     }
 }
 
@@ -119,7 +138,7 @@ impl EventSink for ResultFile {
         };
         let mut text = serde_json::to_string_pretty(result)?;
         text.push('\n');
-        persist::write(&self.path, text.as_bytes())
+        self.place.write(text.as_bytes())
     }
 }
 
@@ -131,16 +150,17 @@ mod tests {
     fn a_run_is_recorded_once() {
         let dir = tempfile::tempdir().unwrap();
         let journal = Journal::create(dir.path(), "r1").unwrap();
-        assert_eq!(journal.folder(), dir.path().join(".tepa/runs/r1"));
+        drop(journal.result().unwrap());
+        assert_eq!(fs::read_dir(dir.path().join(".tepa/runs/r1")).unwrap().count(), 1);
         assert!(Journal::create(dir.path(), "r1").is_err());
     }
 
     #[test]
     fn a_result_that_cannot_be_written_is_found_before_the_run() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(ResultFile::at(dir.path().to_path_buf()).is_err());
-        assert!(ResultFile::at(dir.path().join("no/such/folder.json")).is_err());
-        ResultFile::at(dir.path().join("result.json")).unwrap();
+        assert!(ResultFile::at(dir.path()).is_err());
+        assert!(ResultFile::at(&dir.path().join("no/such/folder.json")).is_err());
+        ResultFile::at(&dir.path().join("result.json")).unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

@@ -1,57 +1,77 @@
 //! Owns the writing of a file that is there whole or not at all, outside the workspace's own rules: results and recordings.
 //!
-//! A link is followed, and what is not a regular file (a device, a pipe) is written into, never replaced.
+//! Where it will lie is settled when a run begins. What stands there at the end may have been put there by a tool of the run, so nothing is
+//! followed then: a link in the way is replaced, and so is a pipe. What a person named, a link or a device, is taken at its word.
 
+use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions as OpenIn};
 
-/// Finds out whether [`write()`] can work, and leaves nothing behind.
-pub fn check(path: &Path) -> io::Result<()> {
-    match fs::metadata(path) {
-        Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        // Opening a pipe would wait for a reader; whether it can be written shows at the end.
-        Ok(found) if !found.is_file() => Ok(()),
-        _ => draft_beside(&target(path)).map(drop),
+/// Where a file will be written.
+#[derive(Debug)]
+pub struct Place(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    /// A name in a folder that is held open: whatever becomes of the path to it, the folder stays the same.
+    File { folder: Dir, name: OsString },
+    /// A device or a pipe of a person's.
+    Special(PathBuf),
+}
+
+impl Place {
+    /// Settles where `path` leads now, links followed, and finds out whether it can be written; leaves nothing behind.
+    pub fn at(path: &Path) -> io::Result<Self> {
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            // Opening a pipe would wait for a reader; whether it can be written shows at the end.
+            Ok(found) if !found.is_file() => return Ok(Self(Kind::Special(path.to_owned()))),
+            _ => {}
+        }
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let folder = Dir::open_ambient_dir(parent.unwrap_or(Path::new(".")), ambient_authority())?;
+        let name = target.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
+        Self::of(folder, name)
+    }
+
+    /// Settles on `name` in a folder that is open, and finds out whether it can be written.
+    pub fn of(folder: Dir, name: OsString) -> io::Result<Self> {
+        let draft = draft();
+        drop(folder.open_with(&draft, OpenIn::new().write(true).create_new(true))?);
+        folder.remove_file(&draft)?;
+        Ok(Self(Kind::File { folder, name }))
+    }
+
+    /// Writes `content`.
+    pub fn write(&self, content: &[u8]) -> io::Result<()> {
+        match &self.0 {
+            Kind::Special(path) => OpenOptions::new().write(true).open(path)?.write_all(content),
+            Kind::File { folder, name } => {
+                let draft = draft();
+                let written = (|| {
+                    let mut file = folder.open_with(&draft, OpenIn::new().write(true).create_new(true))?;
+                    file.write_all(content)?;
+                    file.sync_all()?;
+                    folder.rename(&draft, folder, name)
+                })();
+                if written.is_err() {
+                    // It may not exist; the error that matters is the one above.
+                    let _ = folder.remove_file(&draft);
+                }
+                written
+            }
+        }
     }
 }
 
-/// Writes `content` to `path`.
-pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        return OpenOptions::new().write(true).open(path)?.write_all(content);
-    }
-    let target = target(path);
-    let mut draft = draft_beside(&target)?;
-    draft.write_all(content).and_then(|()| draft.as_file().sync_all()).map_err(nameless)?;
-    draft.persist(&target).map_err(|e| nameless(e.error))?;
-    Ok(())
-}
-
-/// Returns where a link leads, or the path itself.
-fn target(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
-/// Returns a draft in the folder of `path`, gone when it is dropped, with the rights that a plain new file would have.
-fn draft_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".tepa-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder).map_err(nameless)
-}
-
-/// Takes the draft's random name out of an error: nobody typed it.
-#[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
-fn nameless(error: io::Error) -> io::Error {
-    error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
+/// Returns a name that no other draft has by chance.
+fn draft() -> String {
+    format!(".tepa-{}", uuid::Uuid::now_v7().simple())
 }
 
 #[cfg(test)]
@@ -62,14 +82,14 @@ mod tests {
     fn a_file_is_replaced_whole_and_a_folder_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f");
-        check(&path).unwrap();
+        let place = Place::at(&path).unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
-        write(&path, b"one").unwrap();
-        write(&path, b"two").unwrap();
+        place.write(b"one").unwrap();
+        place.write(b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-        assert!(check(dir.path()).is_err());
-        assert!(check(&dir.path().join("no/such/folder")).is_err());
+        assert!(Place::at(dir.path()).is_err());
+        assert!(Place::at(&dir.path().join("no/such/folder")).is_err());
     }
 
     #[cfg(unix)]
@@ -79,13 +99,41 @@ mod tests {
         let (file, link) = (dir.path().join("file"), dir.path().join("link"));
         fs::write(&file, "old").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
-        write(&link, b"new").unwrap();
+        Place::at(&link).unwrap().write(b"new").unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         let null = dir.path().join("null");
         std::os::unix::fs::symlink("/dev/null", &null).unwrap();
-        check(&null).unwrap();
-        write(&null, b"gone").unwrap();
+        Place::at(&null).unwrap().write(b"gone").unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_put_in_the_way_later_is_replaced_and_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (inside, outside) = (dir.path().join("in"), dir.path().join("out"));
+        for folder in [&inside, &outside] {
+            fs::create_dir(folder).unwrap();
+        }
+        fs::write(outside.join("victim"), "mine").unwrap();
+        let place = Place::at(&inside.join("result")).unwrap();
+        std::os::unix::fs::symlink(outside.join("victim"), inside.join("result")).unwrap();
+        place.write(b"one").unwrap();
+        assert!(fs::symlink_metadata(inside.join("result")).unwrap().is_file());
+        // The folder itself is swapped for a link.
+        fs::rename(&inside, dir.path().join("moved")).unwrap();
+        std::os::unix::fs::symlink(&outside, &inside).unwrap();
+        place.write(b"two").unwrap();
+        assert_eq!(fs::read(dir.path().join("moved/result")).unwrap(), b"two");
+        assert_eq!(fs::read(outside.join("victim")).unwrap(), b"mine");
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+        // A pipe that nobody reads.
+        fs::remove_file(dir.path().join("moved/result")).unwrap();
+        let made =
+            std::process::Command::new("mkfifo").arg(dir.path().join("moved/result")).status().unwrap();
+        assert!(made.success());
+        place.write(b"three").unwrap();
+        assert_eq!(fs::read(dir.path().join("moved/result")).unwrap(), b"three");
     }
 }

@@ -4,7 +4,7 @@
 //! ended it leaves no file at all, so that the tools of a recorded run find what those of any other run find.
 
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,14 +15,15 @@ use serde_json::{Value, json};
 use super::script::{self, Form, WrittenError, WrittenReply};
 use crate::error::Error;
 use crate::event::{Envelope, EventSink, Purpose, RunEvent};
-use crate::persist;
+use crate::persist::Place;
 use crate::provider::{FinishReason, Provider, ProviderError, Request, Response, Watch};
 use crate::secret::Secrets;
 
 /// Passes calls on and keeps what comes back.
 pub struct Recording {
     inner: Arc<dyn Provider>,
-    path: PathBuf,
+    place: Place,
+    form: Form,
     /// What the recording is called when it cannot be written.
     name: String,
     secrets: Secrets,
@@ -43,14 +44,15 @@ impl Recording {
         secrets: Secrets,
     ) -> Result<Self, Error> {
         let fault = || Error::usage(format!("cannot write the recording `{name}`"));
-        persist::check(path).map_err(|error| match error.kind() {
+        let place = Place::at(path).map_err(|error| match error.kind() {
             ErrorKind::IsADirectory => fault().hint("it is a folder; name a file in it"),
             ErrorKind::NotFound => fault().hint("the folder does not exist; create it first"),
             _ => fault().because(&error),
         })?;
         Ok(Self {
             inner,
-            path: path.to_owned(),
+            form: Form::of(path),
+            place,
             name: format!("the recording `{name}`"),
             secrets,
             begun: AtomicUsize::new(0),
@@ -60,8 +62,8 @@ impl Recording {
 
     /// Writes the calls that have ended so far; the file appears as a whole or not at all.
     pub fn save(&self) -> io::Result<()> {
-        let text = script::write(&self.replies(), Form::of(&self.path)).map_err(io::Error::other)?;
-        persist::write(&self.path, text.as_bytes())
+        let text = script::write(&self.replies(), self.form).map_err(io::Error::other)?;
+        self.place.write(text.as_bytes())
     }
 
     /// Returns the calls in the order in which they began, without secrets.

@@ -82,11 +82,11 @@ impl Session {
         let mut required_sinks: Vec<Box<dyn EventSink>> = Vec::new();
         required_sinks.extend(recording.map(|recording| Box::new(recording) as Box<dyn EventSink>));
         if let Some(path) = options.result {
-            required_sinks.push(Box::new(ResultFile::at(path)?));
+            required_sinks.push(Box::new(ResultFile::at(&path)?));
         }
         if options.journal {
             let journal = Journal::create(root, &run_id)?;
-            required_sinks.push(Box::new(ResultFile::at(journal.folder().join("result.json"))?));
+            required_sinks.push(Box::new(journal.result()?));
             required_sinks.push(Box::new(journal));
         }
         let clock = Arc::new(SystemClock::default());
