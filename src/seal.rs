@@ -37,6 +37,8 @@ pub enum PatternError {
 pub struct Pattern {
     /// The folder or file below which everything lies that can match.
     base: PathBuf,
+    /// Whether the pattern names everything below the base: then what stands in its place is meant as well, such as the file `.git` of a worktree.
+    whole: bool,
     matcher: GlobMatcher,
 }
 
@@ -52,8 +54,9 @@ impl Pattern {
             PatternError::Malformed { pattern: pattern.to_owned(), reason: e.kind().to_string() }
         })?;
         let plain = |part: &&str| !part.contains(['*', '?', '[', '{', '\\']);
-        let base = relative.split('/').take_while(plain).collect();
-        Ok(Self { base, matcher: glob.compile_matcher() })
+        let base: PathBuf = relative.split('/').take_while(plain).collect();
+        let whole = relative.strip_suffix("/**").is_some_and(|start| Path::new(start) == base);
+        Ok(Self { base, whole, matcher: glob.compile_matcher() })
     }
 }
 
@@ -153,7 +156,8 @@ impl Seals {
             return;
         }
         let relative = path.strip_prefix(&self.root).unwrap_or(path);
-        if pattern.matcher.is_match(relative) && !RESTLESS.iter().any(|file| relative == Path::new(file)) {
+        let matches = pattern.matcher.is_match(relative) || pattern.whole && relative == pattern.base;
+        if matches && !RESTLESS.iter().any(|file| relative == Path::new(file)) {
             found.insert(path.to_owned(), metadata);
         }
     }
@@ -285,6 +289,19 @@ mod tests {
         std::os::unix::fs::symlink(path("copy"), path("hooks/a")).unwrap();
         fs::set_permissions(path("hooks/b"), fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(broken(&seals), ["hooks/a modified", "hooks/b modified"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_stands_in_the_place_of_a_protected_folder_is_protected() {
+        let folder = folder(&[".git", "other/config"]);
+        let worktree = seals(&folder, &[".git/**"], &[]);
+        fs::write(folder.path().join(".git"), "gitdir: elsewhere").unwrap();
+        assert_eq!(broken(&worktree), [".git modified"]);
+        fs::remove_file(folder.path().join(".git")).unwrap();
+        let none = seals(&folder, &[".git/**"], &[]);
+        std::os::unix::fs::symlink("other", folder.path().join(".git")).unwrap();
+        assert_eq!(broken(&none), [".git created"]);
     }
 
     #[cfg(unix)]

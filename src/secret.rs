@@ -23,6 +23,29 @@ const STARS: &str = "***";
 /// What a URL keeps as it is, by RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
+/// What Python's `quote` keeps as well.
+const PATH: &AsciiSet = &RESERVED.remove(b'/');
+
+/// What `encodeURIComponent` keeps.
+const COMPONENT: &AsciiSet = &RESERVED.remove(b'!').remove(b'\'').remove(b'(').remove(b')').remove(b'*');
+
+/// What `encodeURI` keeps.
+const WHOLE: &AsciiSet = &COMPONENT
+    .remove(b';')
+    .remove(b',')
+    .remove(b'/')
+    .remove(b'?')
+    .remove(b':')
+    .remove(b'@')
+    .remove(b'&')
+    .remove(b'=')
+    .remove(b'+')
+    .remove(b'$')
+    .remove(b'#');
+
+/// How lines end in Base64 that is broken into lines: as they are, and in a text of JSON.
+const BREAKS: [&str; 4] = ["\\r\\n", "\\n", "\r\n", "\n"];
+
 /// The secrets of a process; clones are the same.
 #[derive(Clone, Default)]
 pub struct Secrets {
@@ -48,12 +71,14 @@ impl Secrets {
     pub fn learn(&self, values: impl IntoIterator<Item = SecretString>) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let before = known.values.len();
-        for value in values {
+        let fresh = |value: &SecretString| {
             let text = value.expose_secret();
-            if text.len() >= SHORTEST && !known.values.iter().any(|known| known.expose_secret() == text) {
-                known.values.push(value);
-            }
-        }
+            text.len() >= SHORTEST && !known.values.iter().any(|known| known.expose_secret() == text)
+        };
+        let mut added: Vec<SecretString> = values.into_iter().filter(fresh).collect();
+        added.sort_by(|one, other| one.expose_secret().cmp(other.expose_secret()));
+        added.dedup_by(|one, other| one.expose_secret() == other.expose_secret());
+        known.values.extend(added);
         if known.values.len() == before {
             return;
         }
@@ -65,15 +90,13 @@ impl Secrets {
     /// Returns `text` with `***` in place of each secret: as it is, escaped for JSON, encoded for a URL or in Base64.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(forms) = known.forms.as_ref().filter(|forms| forms.is_match(text)) else {
-            return Cow::Borrowed(text);
-        };
-        let mut clean = String::with_capacity(text.len());
-        forms.replace_all_with(text, &mut clean, |_, _, clean| {
-            clean.push_str(STARS);
-            true
-        });
-        Cow::Owned(clean)
+        let Some(forms) = &known.forms else { return Cow::Borrowed(text) };
+        let clean = replaced(forms, text);
+        // Base64 is often broken into lines, wherever a secret in it begins.
+        match joined(&clean).filter(|joined| forms.is_match(&joined.text)) {
+            None => clean,
+            Some(joined) => Cow::Owned(joined.without(forms, &clean)),
+        }
     }
 
     /// Returns `value` with `***` in place of each secret, in texts and in keys.
@@ -104,6 +127,66 @@ pub fn is_secret_name(name: &str) -> bool {
     WORDS.iter().any(|word| name.contains(word))
 }
 
+fn replaced<'a>(forms: &AhoCorasick, text: &'a str) -> Cow<'a, str> {
+    if !forms.is_match(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len());
+    forms.replace_all_with(text, &mut clean, |_, _, clean| {
+        clean.push_str(STARS);
+        true
+    });
+    Cow::Owned(clean)
+}
+
+/// A text without its line breaks, and where its parts came from.
+struct Joined {
+    text: String,
+    /// Where each part begins, here and there.
+    parts: Vec<(usize, usize)>,
+}
+
+/// Returns `text` with its lines joined; nothing when it has only one.
+fn joined(text: &str) -> Option<Joined> {
+    let mut joined = Joined { text: String::new(), parts: vec![(0, 0)] };
+    let mut from = 0;
+    let mut at = 0;
+    while let Some(found) = text[at..].find(['\n', '\r', '\\']) {
+        at += found;
+        match BREAKS.iter().find(|line_break| text[at..].starts_with(**line_break)) {
+            None => at += 1,
+            Some(line_break) => {
+                joined.text.push_str(&text[from..at]);
+                at += line_break.len();
+                from = at;
+                joined.parts.push((joined.text.len(), from));
+            }
+        }
+    }
+    joined.text.push_str(&text[from..]);
+    (joined.parts.len() > 1).then_some(joined)
+}
+
+impl Joined {
+    /// Returns `text`, of which this was made, without what `forms` finds here.
+    fn without(&self, forms: &AhoCorasick, text: &str) -> String {
+        let there = |at: usize| {
+            let part = self.parts.partition_point(|(here, _)| *here <= at) - 1;
+            self.parts[part].1 + at - self.parts[part].0
+        };
+        let mut clean = String::with_capacity(text.len());
+        let mut from = 0;
+        for found in forms.find_iter(&self.text) {
+            clean.push_str(&text[from..there(found.start())]);
+            clean.push_str(STARS);
+            // The end of what was found, not the beginning of what comes behind a line break.
+            from = there(found.end() - 1) + 1;
+        }
+        clean.push_str(&text[from..]);
+        clean
+    }
+}
+
 /// Returns the forms in which programs write a value down.
 fn forms(value: &str) -> Vec<String> {
     let mut forms = vec![value.to_owned()];
@@ -111,7 +194,8 @@ fn forms(value: &str) -> Vec<String> {
     // A text in JSON may itself be JSON.
     forms.push(self::escaped(&escaped));
     forms.push(escaped);
-    for set in [RESERVED, NON_ALPHANUMERIC] {
+    forms.push(forms[0].replace('/', "\\/"));
+    for set in [RESERVED, NON_ALPHANUMERIC, PATH, COMPONENT, WHOLE] {
         let encoded = utf8_percent_encode(value, set).to_string();
         forms.push(lower_hexadecimal(&encoded));
         forms.push(encoded.replace("%20", "+"));
@@ -181,7 +265,13 @@ mod tests {
     #[test]
     fn a_secret_is_removed_in_the_forms_of_urls() {
         let secrets = secrets(["p@ss/wörd +1"]);
-        for form in ["p%40ss%2Fw%C3%B6rd%20%2B1", "p%40ss%2fw%c3%b6rd%20%2b1", "p%40ss%2Fw%C3%B6rd+%2B1"] {
+        for form in [
+            "p%40ss%2Fw%C3%B6rd%20%2B1",
+            "p%40ss%2fw%c3%b6rd%20%2b1",
+            "p%40ss%2Fw%C3%B6rd+%2B1",
+            "p%40ss/w%C3%B6rd%20%2B1",
+            "p@ss/w%C3%B6rd%20+1",
+        ] {
             assert_eq!(secrets.redact(&format!("?q={form}&r=1")), "?q=***&r=1");
         }
     }
@@ -203,6 +293,25 @@ mod tests {
             }
         }
         assert_eq!(secrets.redact(&STANDARD.encode(value)), STARS);
+    }
+
+    #[test]
+    fn a_secret_is_removed_from_base64_in_lines() {
+        let value = "a secret that is long enough to be broken more than once by every width";
+        let secrets = secrets([value]);
+        let encoded = STANDARD.encode(format!("before {value} behind it"));
+        for width in [7, 20, 76] {
+            for line_break in BREAKS {
+                let lines: Vec<&str> =
+                    encoded.as_bytes().chunks(width).map(|line| std::str::from_utf8(line).unwrap()).collect();
+                let clean = secrets.redact(&lines.join(line_break)).into_owned();
+                assert_eq!(clean.matches(STARS).count(), 1, "{clean}");
+                let left: String = clean.chars().filter(char::is_ascii_alphanumeric).collect();
+                assert!(left.len() < 34, "{left}");
+            }
+        }
+        assert!(matches!(secrets.redact("two\nlines \\n of \\ nothing"), Cow::Borrowed(_)));
+        assert_eq!(secrets.redact(&format!("{value}\n{value}")), "***\n***");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tepa::sandbox::{Enforcement, LANDLOCK, Policy, Restriction, probe};
 
-use support::{eventually, finish, gone, result_of, tepa, text};
+use support::{TEPA, eventually, finish, gone, result_of, tepa, text};
 
 /// Returns a folder with a task of one step that runs `script`, which the judge likes.
 fn task(script: &str, config: &Value) -> TempDir {
@@ -67,6 +67,7 @@ fn kernel() -> Restriction {
 /// Whether there is nothing to test; says so.
 fn skipped() -> bool {
     let nothing = kernel().enforcement() == Enforcement::None;
+    assert!(!nothing || std::env::var_os("TEPA_TEST_EVERYTHING").is_none(), "this kernel confines nothing");
     if nothing {
         eprintln!("skipped: this kernel confines nothing ({:?})", kernel());
     }
@@ -220,6 +221,47 @@ fn a_custom_tool_is_confined_as_a_command_and_may_have_a_network_of_its_own() {
         assert_eq!(text(&output.stdout), format!("{said}\n"));
         assert_eq!(fs::read_to_string(folder.path().join("work/got")).unwrap(), "{}");
         assert!(!folder.path().join("escaped").exists());
+    }
+}
+
+#[test]
+fn what_tepa_was_started_with_is_no_way_out() {
+    let folder = task("echo x >&9; cat <&8; echo done", &json!({}));
+    let work = folder.path().join("work");
+    fs::write(folder.path().join("key"), "SECRET").unwrap();
+    let line = format!("{TEPA} run prompt.json --replay replies.json -q 9>>../leak 8<../key");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &line]).current_dir(&work).env("HOME", folder.path());
+    assert_eq!(finish(&mut shell).status.code(), Some(0));
+    assert_eq!(event(&folder, "tool.completed")["output"]["stdout"], "done\n");
+    assert_eq!(fs::read_to_string(folder.path().join("leak")).unwrap(), "");
+}
+
+#[test]
+fn a_command_has_no_say_over_other_processes_and_makes_no_program_that_runs_as_its_owner() {
+    if skipped() {
+        return;
+    }
+    let script = "tepa=$(cut -d' ' -f4 /proc/$PPID/stat); \
+        for p in $PPID $tepa; do prlimit --pid $p --nofile=0:0 && echo limited; renice -n 5 -p $p && echo reniced; done; \
+        cp /bin/true program; chmod u+s program && echo owner; chmod g+s program && echo group; install -m 4755 program p2 && echo installed; \
+        chmod 755 program && mkdir -m 755 d && ./program && nice -n 5 true && echo usual";
+    let output = shell(&task(script, &json!({})));
+    assert_eq!(output["stdout"], "usual\n", "{output}");
+}
+
+#[test]
+fn what_a_command_puts_in_the_way_of_the_result_is_replaced_and_not_followed() {
+    let script = "for r in .tepa/runs/*/; do ln -s ../../../../victim $r/result.json; done; ln -s ../victim result.json; ln -s ../victim record.yaml";
+    let folder = task(script, &json!({"sandbox": {"mode": "off"}}));
+    fs::write(folder.path().join("victim"), "mine").unwrap();
+    let output = finish(command(&folder).args(["--result", "result.json", "--record", "record.yaml"]));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(folder.path().join("victim")).unwrap(), "mine");
+    let work = folder.path().join("work");
+    assert_eq!(result_of(&work)["status"], "pass");
+    for file in ["result.json", "record.yaml"] {
+        assert!(fs::symlink_metadata(work.join(file)).unwrap().is_file(), "{file}");
     }
 }
 

@@ -29,6 +29,7 @@ use crate::config::Environment;
 use crate::error::Error;
 #[cfg(unix)]
 use crate::process::supervisor;
+use crate::secret::Secrets;
 
 /// Runs the command line `arguments`, the program's name first.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -49,11 +50,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         program.into_iter().chain(arguments)
     };
-    replace_panic_message();
     let (mut environment, lost) = match Environment::capture() {
         Ok(environment) => (environment, None),
         Err(e) => (Environment::of(PathBuf::from("/"), []), Some(e)),
     };
+    replace_panic_message(environment.secrets().clone());
     // The link, not the path behind it: the binary may be replaced while a run goes on.
     environment.launcher = cfg!(target_os = "linux").then(|| PathBuf::from("/proc/self/exe"));
     let arguments = match parse(arguments, &environment) {
@@ -165,13 +166,14 @@ fn init_tracing(environment: &Environment, ui: &Ui) {
 }
 
 /// A panic is a bug, and says so in one sentence; the run still settles with exit 4.
-fn replace_panic_message() {
-    std::panic::set_hook(Box::new(|panic| {
+fn replace_panic_message(secrets: Secrets) {
+    std::panic::set_hook(Box::new(move |panic| {
         use std::io::Write as _;
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         let payload = panic.payload();
         let text = payload.downcast_ref::<String>().map(String::as_str);
         let what = text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        let what = secrets.redact(what);
         let _ = writeln!(std::io::stderr(), "error: this is a bug in tepa: {what} ({place})");
     }));
 }

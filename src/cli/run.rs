@@ -13,6 +13,7 @@ use crate::event::EventSink;
 use crate::pipeline::Finished;
 use crate::render::{Jsonl, Live, Plain, Style, prose};
 use crate::session::{Options, Session};
+use crate::workspace::PROJECT_FILE;
 
 pub(super) fn run(
     arguments: &RunArguments,
@@ -73,11 +74,15 @@ fn options(arguments: &RunArguments, config: &Config, environment: &Environment)
         replay: arguments.replay.clone().or_else(beside).as_ref().map(resolve),
         record: arguments.record.as_ref().map(resolve),
         result: arguments.result.as_ref().map(resolve),
-        protected: [Some(&arguments.prompt), arguments.config.as_ref()]
-            .into_iter()
-            .flatten()
-            .flat_map(|path| whole_way(&resolve(path)))
-            .collect(),
+        protected: [
+            Some(arguments.prompt.as_path()),
+            arguments.config.as_deref(),
+            Some(Path::new(PROJECT_FILE)),
+        ]
+        .into_iter()
+        .flatten()
+        .flat_map(|path| whole_way(&environment.resolve(path)))
+        .collect(),
         journal: !arguments.no_journal,
     }
 }

@@ -67,7 +67,7 @@ async fn perform(
         limit,
         SystemClock::default().now(),
     ));
-    for gap in &ground.confinement.gaps {
+    for gap in ground.confinement.gaps.iter().filter(|_| !ui.quiet) {
         ui.say(&format!("warning: a command could {gap}\n"));
     }
     let ended = runtime::unless_stopped(cancel, invoke(tool, params, &context, limit)).await;
@@ -112,6 +112,8 @@ fn report(ended: Ended, output: ToolOutputArgument, ui: &Ui) -> anyhow::Result<E
     let json = output == ToolOutputArgument::Json;
     match ended {
         Ok(Value::String(text)) if !json => {
+            // What a tool says must not command a terminal; a file or a pipe gets it as it is.
+            let text = if ui.data_terminal { prose(&text) } else { text };
             let end = if text.ends_with('\n') { "" } else { "\n" };
             print(ui, &format!("{text}{end}"))
         }

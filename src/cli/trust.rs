@@ -13,7 +13,7 @@ use crate::workspace::PROJECT_FILE;
 /// Something that the project's file must not say: where, which values there, and why.
 type Untrusted = (&'static str, fn(&Value) -> bool, &'static str);
 
-const UNTRUSTED: [Untrusted; 11] = [
+const UNTRUSTED: [Untrusted; 14] = [
     ("/baseUrl", said, "the key would go to whoever wrote the file"),
     ("/provider", |value| value == "replay", "a script would give the verdict"),
     ("/sandbox/mode", |value| value == "off", WIDER),
@@ -23,6 +23,9 @@ const UNTRUSTED: [Untrusted; 11] = [
     ("/sandbox/readable", said, WIDER),
     ("/sandbox/hidden", said, WIDER),
     ("/sandbox/environment", said, WIDER),
+    ("/calls/allowPlainHttp", |value| value == true, "the key could be read on its way"),
+    ("/llmLog/folder", said, "the log could be written anywhere"),
+    ("/llmLog/includeContent", |value| value == true, "the log would hold what you did not ask for"),
     ("/mcpServers", said, "a server is a program outside of the sandbox"),
     ("/customTools", reaches_out, "with `env` or `network` its tools would reach beyond the sandbox"),
 ];
@@ -48,6 +51,10 @@ pub(super) fn narrowed(document: &Document, layer: Layer, below: &Config) -> Lay
         (!below.tools.is_empty(), "/tools"),
         (!below.network.allow_hosts.is_empty(), "/network/allowHosts"),
         (below.sandbox.mode == SandboxMode::ReadOnly, "/sandbox/mode"),
+        (!below.custom_tools.is_empty(), "/customTools"),
+        (below.limits.max_cost_usd.is_some(), "/limits/maxCostUsd"),
+        (below.limits.max_cost_usd.is_some(), "/pricing"),
+        (below.limits.max_duration.is_some(), "/limits/maxDuration"),
     ];
     let decided = decided.into_iter().filter(|(decided, _)| *decided);
     let decided =

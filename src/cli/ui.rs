@@ -21,6 +21,8 @@ pub(super) struct Ui {
     pub(super) color: bool,
     /// Whether standard output takes colour.
     pub(super) data_color: bool,
+    /// Whether standard output is a terminal.
+    pub(super) data_terminal: bool,
     /// Columns of standard error.
     pub(super) width: u16,
     /// Whether standard error can be drawn on.
@@ -48,7 +50,8 @@ impl Ui {
         let (color, data_color) = (wanted(terminal), wanted(environment.stdout_is_terminal));
         let width = console::Term::stderr().size_checked().map_or(100, |(_, columns)| columns);
         let live = terminal && !dumb && environment.variable("CI").is_none();
-        Self { color, data_color, width, live, quiet, secrets: environment.secrets().clone() }
+        let data_terminal = environment.stdout_is_terminal;
+        Self { color, data_color, data_terminal, width, live, quiet, secrets: environment.secrets().clone() }
     }
 
     /// Writes data. A reader that went away is no error.

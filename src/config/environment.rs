@@ -25,6 +25,8 @@ pub struct Environment {
     pub stdout_is_terminal: bool,
     /// Whether standard error is a terminal.
     pub stderr_is_terminal: bool,
+    /// The user's own folder, as the system knows it.
+    home: Option<PathBuf>,
     secrets: Secrets,
     leaving: Leaving,
     /// tepa's own binary, as which it confines commands; absent where it cannot.
@@ -36,6 +38,7 @@ impl Environment {
     pub fn capture() -> io::Result<Self> {
         let variables = std::env::vars_os().collect();
         Ok(Self {
+            home: directories::BaseDirs::new().map(|folders| folders.home_dir().to_owned()),
             secrets: keys(&variables),
             leaving: Leaving::default(),
             variables,
@@ -50,6 +53,7 @@ impl Environment {
     pub fn of(directory: PathBuf, variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let variables = variables.into_iter().collect();
         Self {
+            home: None,
             secrets: keys(&variables),
             leaving: Leaving::default(),
             variables,
@@ -129,10 +133,10 @@ impl Environment {
 
     /// Returns `path` with the user's own folder for a leading `~`, as seen from the folder to work in.
     pub fn locate(&self, path: &str) -> PathBuf {
-        let home = self.variable("HOME").or_else(|| self.variable("USERPROFILE"));
-        match (home, path.strip_prefix("~/")) {
-            (Some(home), Some(below)) => Path::new(home).join(below),
-            (Some(home), None) if path == "~" => PathBuf::from(home),
+        let named = self.variable("HOME").or_else(|| self.variable("USERPROFILE")).map(Path::new);
+        match (named.or(self.home.as_deref()), path.strip_prefix("~/")) {
+            (Some(home), Some(below)) => home.join(below),
+            (Some(home), None) if path == "~" => home.to_owned(),
             _ => self.resolve(Path::new(path)),
         }
     }

@@ -108,12 +108,36 @@ impl From<HostPattern> for String {
     }
 }
 
+/// Returns an address without the parts that hold secrets: user and password, query and fragment.
+pub fn without_secrets(url: &str) -> String {
+    let address = url.split(['?', '#']).next().unwrap_or_default();
+    match address.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_once('/').map_or((rest, None), |(a, path)| (a, Some(path)));
+            let authority = authority.rsplit('@').next().unwrap_or_default();
+            path.map_or(format!("{scheme}://{authority}"), |path| format!("{scheme}://{authority}/{path}"))
+        }
+        None => address.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn covers(pattern: &str, url: &str) -> bool {
         HostPattern::parse(pattern).unwrap().covers(&Url::parse(url).unwrap())
+    }
+
+    #[test]
+    fn an_address_is_shown_without_what_may_be_secret() {
+        for (url, shown) in [
+            ("https://u:p@h.example:1/a/b?token=x#y", "https://h.example:1/a/b"),
+            ("http://h", "http://h"),
+            ("h?x", "h"),
+        ] {
+            assert_eq!(without_secrets(url), shown);
+        }
     }
 
     #[test]

@@ -81,7 +81,7 @@ fn merge(into: &mut Value, layer: &Value) {
 }
 
 /// Lists that grow from layer to layer: what one of them denies or keeps secret, a later one cannot give away by saying something else.
-const GROWING: [&str; 3] = ["denyTools", "env", "files"];
+const GROWING: [&str; 4] = ["denyTools", "hidden", "env", "files"];
 
 fn merge_maps(into: &mut Map<String, Value>, layer: &Map<String, Value>) {
     for (key, value) in layer {

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use catalog::{Catalog, Price, Prices};
 pub use environment::{Environment, KEY_VARIABLES};
 pub use file::{ConfigFile, DurationText, load};
-pub use host::{HostPattern, HostPatternError};
+pub use host::{HostPattern, HostPatternError, without_secrets};
 pub use layers::{Layers, Origin};
 pub use tools::{
     CommandEffect, CustomTool, McpServer, McpTransport, Network, Sandbox, SandboxMode, SecretSources,
@@ -62,6 +62,18 @@ pub struct Config {
     pub calls: Calls,
     /// The log of model calls.
     pub llm_log: LlmLog,
+}
+
+impl Config {
+    /// Returns the configuration as it stands in the record of a run: without what servers and tools are handed.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON, such as a number that is none.
+    pub fn recorded(&self) -> serde_json::Result<serde_json::Value> {
+        let mut config = serde_json::to_value(self)?;
+        tools::without_values(&mut config);
+        Ok(config)
+    }
 }
 
 /// How calls to a provider are made.

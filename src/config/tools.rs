@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{DurationText, HostPattern, HostPatternError};
+use super::{DurationText, HostPattern, HostPatternError, host};
 use crate::seal::Pattern;
 use crate::source::{Diagnostic, Diagnostics, Document};
 use crate::tool::ParameterDef;
@@ -168,6 +168,33 @@ pub struct SecretSources {
     /// Files whose content is secret, whole and line by line.
     pub files: Vec<String>,
 }
+
+/// Takes out of a configuration that is about to be recorded what servers and tools are handed: people write secrets there.
+pub(super) fn without_values(config: &mut Value) {
+    for server in config["mcpServers"].as_object_mut().into_iter().flat_map(Map::values_mut) {
+        for key in ["env", "headers"] {
+            star_out(server.get_mut(key));
+        }
+        if let Some(Value::Array(args)) = server.get_mut("args") {
+            args.fill(STARS.into());
+        }
+        if let Some(Value::String(url)) = server.get_mut("url") {
+            *url = host::without_secrets(url);
+        }
+    }
+    for tool in config["customTools"].as_array_mut().into_iter().flatten() {
+        star_out(tool.get_mut("env"));
+    }
+}
+
+fn star_out(values: Option<&mut Value>) {
+    for value in values.and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+        *value = STARS.into();
+    }
+}
+
+/// What stands in the place of a value that is not recorded.
+const STARS: &str = "***";
 
 /// Finds the faults in what a document says about tools that its schema cannot see.
 pub(super) fn check(document: &Document, known: &[&str], faults: &mut Diagnostics) {

@@ -50,7 +50,9 @@ impl Pipeline {
 impl Run<'_> {
     fn start(&self) -> Result<(), Stop> {
         let pipeline = self.pipeline;
-        let config = serde_json::to_value(&pipeline.config)
+        let config = pipeline
+            .config
+            .recorded()
             .map_err(|e| Stop::new(Reason::InternalError, format!("the configuration is not JSON: {e}")))?;
         self.emit(&RunEvent::RunStarted {
             version: env!("CARGO_PKG_VERSION").to_owned(),

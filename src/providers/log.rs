@@ -5,10 +5,12 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions as OpenIn};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -22,6 +24,7 @@ const PREVIEW: usize = 100;
 /// The log of the model calls of a run; its clones write to the same file.
 #[derive(Debug, Clone)]
 pub struct LlmLog {
+    root: PathBuf,
     folder: PathBuf,
     include_content: bool,
     secrets: Secrets,
@@ -108,9 +111,9 @@ struct Failed {
 }
 
 impl LlmLog {
-    /// Returns a log in `folder`; with `include_content` it holds the messages and the system prompt too.
-    pub fn new(folder: PathBuf, include_content: bool, secrets: Secrets) -> Self {
-        Self { folder, include_content, secrets, file: Arc::new(Mutex::new(State::Unopened)) }
+    /// Returns a log in `folder`, as seen from `root`; with `include_content` it holds the messages and the system prompt too.
+    pub fn new(root: PathBuf, folder: PathBuf, include_content: bool, secrets: Secrets) -> Self {
+        Self { root, folder, include_content, secrets, file: Arc::new(Mutex::new(State::Unopened)) }
     }
 
     /// Writes one line.
@@ -129,7 +132,7 @@ impl LlmLog {
             State::Broken => return Ok(()),
             State::Open(file) => file,
             State::Unopened => {
-                *state = State::Open(open(&self.folder, now)?);
+                *state = State::Open(open(&self.root, &self.folder, now)?);
                 return self.append(state, now, tried);
             }
         };
@@ -181,11 +184,19 @@ impl LlmLog {
 }
 
 /// Opens the file that is named after `now`; where two runs begin in the same millisecond, they share it line by line.
-fn open(folder: &Path, now: Timestamp) -> io::Result<File> {
-    fs::create_dir_all(folder)?;
+fn open(root: &Path, folder: &Path, now: Timestamp) -> io::Result<File> {
     // Not every file system takes a colon.
     let name = format!("llm-{}.jsonl", iso(now).replace(':', "-"));
-    OpenOptions::new().append(true).create(true).open(folder.join(name))
+    if folder.is_absolute() || folder.components().any(|part| part == Component::ParentDir) {
+        let folder = root.join(folder);
+        fs::create_dir_all(&folder)?;
+        return OpenOptions::new().append(true).create(true).open(folder.join(name));
+    }
+    // An earlier run may have put a link there: what leads out of the workspace is not followed.
+    let root = Dir::open_ambient_dir(root, ambient_authority())?;
+    root.create_dir_all(folder)?;
+    let opened = root.open_with(folder.join(name), OpenIn::new().append(true).create(true))?;
+    Ok(opened.into_std())
 }
 
 fn iso(now: Timestamp) -> String {
@@ -233,7 +244,7 @@ mod tests {
 
     fn log(folder: &Path, include_content: bool) -> LlmLog {
         let secrets = Secrets::new([SecretString::from("sk-hunter2hunter2")]);
-        LlmLog::new(folder.join(FOLDER), include_content, secrets)
+        LlmLog::new(folder.to_owned(), FOLDER.into(), include_content, secrets)
     }
 
     fn write(log: &LlmLog, result: &Result<Response, ProviderError>, again: bool) {

@@ -267,7 +267,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn every_try_is_logged() {
         let folder = tempfile::tempdir().unwrap();
-        let log = LlmLog::new(folder.path().join("logs"), false, crate::secret::Secrets::default());
+        let log =
+            LlmLog::new(folder.path().to_owned(), "logs".into(), false, crate::secret::Secrets::default());
         for errors in [vec![busy()], vec![ProviderError::Invalid("no".to_owned())]] {
             let provider = Retrying { log: Some(log.clone()), ..retrying(errors, || 0.0) };
             let _ = provider.complete(&request(), &()).await;

@@ -2,7 +2,9 @@
 //!
 //! It refuses paths that are not there: a typing error would otherwise show in the middle of a run.
 
-use crate::config::{Config, Environment, SandboxMode};
+use std::path::PathBuf;
+
+use crate::config::{Config, Environment, Sandbox, SandboxMode};
 use crate::error::Error;
 use crate::workspace::Workspace;
 
@@ -15,10 +17,17 @@ pub(super) fn workspace(config: &Config, environment: &Environment) -> Result<Wo
     let absolute = |paths: &[String]| paths.iter().map(|path| environment.locate(path)).collect::<Vec<_>>();
     let read_only = sandbox.mode == SandboxMode::ReadOnly;
     let bounded = workspace.with_roots(&absolute(&sandbox.writable), &absolute(&sandbox.readable), read_only);
-    let hidden = absolute(&sandbox.hidden);
+    let hidden = hidden(config, environment);
     bounded.map(|workspace| workspace.hiding(&hidden)).map_err(|e| {
         Error::usage("the sandbox cannot be set up")
             .because(&e)
             .hint("`sandbox.writable` and `sandbox.readable` list folders and files that exist")
     })
+}
+
+/// Returns what is kept from commands and file tools: what the configuration hides and does not open by name.
+pub(super) fn hidden(config: &Config, environment: &Environment) -> Vec<PathBuf> {
+    let Sandbox { writable, readable, hidden, .. } = &config.sandbox;
+    let opened: Vec<PathBuf> = writable.iter().chain(readable).map(|path| environment.locate(path)).collect();
+    hidden.iter().map(|path| environment.locate(path)).filter(|path| !opened.contains(path)).collect()
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Options, shown};
-use crate::config::{Catalog, Config, Environment, ProviderKind};
+use crate::config::{self, Catalog, Config, Environment, ProviderKind};
 use crate::error::Error;
 use crate::provider::Provider;
 use crate::providers::log::LlmLog;
@@ -78,8 +78,8 @@ pub(super) fn provider(
                 base_delay: Duration::from_millis(calls.retry_base_delay),
             };
             let log = (config.llm_log.enabled && options.journal).then(|| {
-                let folder = root.join(&config.llm_log.folder);
-                LlmLog::new(folder, config.llm_log.include_content, environment.secrets().clone())
+                let config::LlmLog { folder, include_content, .. } = &config.llm_log;
+                LlmLog::new(root.to_owned(), folder.into(), *include_content, environment.secrets().clone())
             });
             Arc::new(Retrying::new(Arc::new(Suggesting::new(vendor, kind, catalog)), policy, log))
         }

@@ -114,7 +114,7 @@ fn confine(
 
 fn policy(config: &Config, environment: &Environment, workspace: &Workspace, temporary: &Path) -> Policy {
     let asked = &config.sandbox;
-    let hidden = asked.hidden.iter().map(|path| environment.locate(path)).collect();
+    let hidden = bounds::hidden(config, environment);
     let writable = workspace.writable_roots().chain([temporary]).map(Path::to_owned).collect();
     Policy { writable, hidden, network: asked.network, landlock: sandbox::LANDLOCK }
 }

@@ -11,8 +11,8 @@ use crate::config::{Config, Environment};
 use crate::error::Error;
 use crate::secret::is_secret_name;
 
-/// The largest file that is read for secrets, in bytes.
-const LARGEST: u64 = 1 << 20;
+/// The largest file that is read for secrets, in bytes: each line of it is looked for in everything that is written.
+const LARGEST: u64 = 64 << 10;
 
 /// Makes what `config.secrets` names known to everything that writes.
 ///
@@ -49,9 +49,13 @@ fn learn_written(config: &Config, environment: &Environment) {
 
 fn read(path: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
+    // A pipe would keep everybody waiting.
+    if !fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
     let file = fs::File::open(path)?;
     if file.take(LARGEST + 1).read_to_end(&mut bytes)? as u64 > LARGEST {
-        return Err(std::io::Error::other("it is larger than 1 MiB"));
+        return Err(std::io::Error::other("it is larger than 64 KiB"));
     }
     String::from_utf8(bytes).map_err(|_| std::io::Error::other("it is not text"))
 }
@@ -62,11 +66,17 @@ fn in_file(text: &str) -> Vec<SecretString> {
     for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
         let line = line.strip_prefix("export ").unwrap_or(line);
         match line.split_once('=').filter(|(name, value)| is_name(name) && !value.is_empty()) {
-            Some((_, value)) => values.push(value.trim().trim_matches(['"', '\''])),
+            Some((_, value)) => values.extend([value.trim(), meant(value.trim())]),
             None => values.push(line),
         }
     }
     values.into_iter().map(|value| SecretString::from(value.to_owned())).collect()
+}
+
+/// Returns what a value means to those who read such files: what is in the quotes, or what comes before a comment.
+fn meant(value: &str) -> &str {
+    let quoted = ['"', '\''].into_iter().find_map(|quote| value.strip_prefix(quote)?.split(quote).next());
+    quoted.unwrap_or_else(|| value.split(" #").next().unwrap_or(value).trim_end())
 }
 
 fn is_name(text: &str) -> bool {
@@ -81,10 +91,13 @@ mod tests {
 
     #[test]
     fn a_file_is_secret_whole_and_line_by_line() {
-        let text = "# comment\nexport A_KEY=\"value one\"\nB=two==\n-----BEGIN KEY-----\nMIIE=\n";
+        let text = "# comment\nexport A_KEY=\"value #1\" # why\nB=two== # why\n-----BEGIN KEY-----\nMIIE=\n";
         let values = in_file(text);
         let values: Vec<&str> = values.iter().map(SecretString::expose_secret).collect();
-        assert_eq!(values[1..], ["value one", "two==", "-----BEGIN KEY-----", "MIIE="]);
+        assert_eq!(
+            values[1..],
+            ["\"value #1\" # why", "value #1", "two== # why", "two==", "-----BEGIN KEY-----", "MIIE="]
+        );
         assert_eq!(values[0], text.trim());
     }
 }

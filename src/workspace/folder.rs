@@ -56,6 +56,9 @@ impl Folder<'_> {
                 Ok(entry) => entry,
                 Err(error) => return Some(Err(error)),
             };
+            if self.workspace.hidden.contains(&self.path.join(entry.file_name())) {
+                return None;
+            }
             let kind = entry.file_type().ok()?;
             let kind = if kind.is_dir() {
                 EntryKind::Folder

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::config::{Environment, McpServer};
+use crate::config::{Environment, McpServer, without_secrets};
 use crate::error::Error;
 use crate::process::{Command, Setting};
 
@@ -80,7 +80,7 @@ impl Settings {
                     value.set_sensitive(true);
                     headers.insert(header, value);
                 }
-                Way::Http { url: fill("url", url)?, shown: url.clone(), headers }
+                Way::Http { url: fill("url", url)?, shown: without_secrets(url), headers }
             }
             (None, None) => {
                 return Err(Error::usage(format!("the server `{name}` has neither `command` nor `url`")));
@@ -125,12 +125,12 @@ mod tests {
 
     #[test]
     fn an_address_has_headers() {
-        let server = json!({"url": "https://h/${TOKEN}", "headers": {"Authorization": "Bearer ${TOKEN}"},
+        let server = json!({"url": "https://h/${TOKEN}?key=k", "headers": {"Authorization": "Bearer ${TOKEN}"},
             "required": false, "startupTimeout": "2s"});
         let settings = settings(server).unwrap();
         assert_eq!((settings.required, settings.start_up), (false, Duration::from_secs(2)));
         let Way::Http { url, shown, headers } = settings.way else { panic!() };
-        assert_eq!((url.as_str(), shown.as_str()), ("https://h/t-1", "https://h/${TOKEN}"));
+        assert_eq!((url.as_str(), shown.as_str()), ("https://h/t-1?key=k", "https://h/${TOKEN}"));
         assert_eq!(headers["authorization"], "Bearer t-1");
     }
 
