@@ -59,8 +59,15 @@ pub(super) fn everything(
     };
     layers.push(Origin::CommandLine, flags(run, global));
     let config = layers.resolve()?;
-    learn_secrets(&config, environment)?;
+    learn(&config, environment, ui)?;
     Ok((config, prompt))
+}
+
+fn learn(config: &Config, environment: &Environment, ui: &Ui) -> Result<(), Error> {
+    for warning in learn_secrets(config, environment)?.into_iter().filter(|_| !ui.quiet) {
+        ui.say(&format!("warning: {warning}\n"));
+    }
+    Ok(())
 }
 
 /// Returns whether unknown keys are faults or warnings.
@@ -93,7 +100,7 @@ pub(super) fn standing_config(
         }
     }
     let config = layers.resolve()?;
-    learn_secrets(&config, environment)?;
+    learn(&config, environment, ui)?;
     Ok(config)
 }
 

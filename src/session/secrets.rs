@@ -4,23 +4,26 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::shown;
 use crate::config::{Config, Environment};
 use crate::error::Error;
-use crate::secret::is_secret_name;
+use crate::secret::{SHORTEST, is_secret_name};
+use crate::text;
 
 /// The largest file that is read for secrets, in bytes: each line of it is looked for in everything that is written.
 const LARGEST: u64 = 64 << 10;
 
-/// Makes what `config.secrets` names known to everything that writes.
+/// Makes what `config.secrets` names known to everything that writes; returns what a person should know about it.
 ///
 /// # Errors
 /// A file that cannot be read: its content could not be kept out of anything.
-pub fn learn_secrets(config: &Config, environment: &Environment) -> Result<(), Error> {
+pub fn learn_secrets(config: &Config, environment: &Environment) -> Result<Vec<String>, Error> {
     let secrets = environment.secrets();
-    secrets.learn(environment.matching(&config.secrets.env));
+    let declared = environment.matching(&config.secrets.env);
+    let short = declared.iter().filter(|value| (1..SHORTEST).contains(&value.expose_secret().len())).count();
+    secrets.learn(declared);
     for file in &config.secrets.files {
         let path = environment.locate(file);
         let name = shown(&path, environment);
@@ -32,7 +35,13 @@ pub fn learn_secrets(config: &Config, environment: &Environment) -> Result<(), E
         secrets.learn(in_file(&text));
     }
     learn_written(config, environment);
-    Ok(())
+    let warning = || {
+        let values = text::plural("value", short);
+        format!(
+            "{values} of `secrets.env` shorter than {SHORTEST} characters cannot be told apart from ordinary text and will show"
+        )
+    };
+    Ok((short > 0).then(warning).into_iter().collect())
 }
 
 /// Learns what the configuration itself hands to servers and tools under the name of a secret: it stands in the record of a run.
@@ -85,8 +94,6 @@ fn is_name(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use secrecy::ExposeSecret as _;
-
     use super::*;
 
     #[test]
