@@ -14,8 +14,10 @@ use super::planner::said;
 use super::run::{Logged, Run, Stop};
 use super::shown;
 use crate::event::{Role, RunEvent};
+use crate::evidence::Site;
 use crate::hook::{EvaluatorInput, PostEvaluator, PreEvaluator};
 use crate::outcome::{CheckResult, Evaluation, LogLevel, Overruling, PROTECTED, Reason, Verdict};
+use crate::prompt::Prompt;
 use crate::provider::Message;
 use crate::template::Template;
 use crate::text;
@@ -43,10 +45,7 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     let cycle = run.read(super::state::RunState::cycle);
     let prompt = run.read(|state| state.prompt().clone());
     let facts = evidence::gather(prompt.clone(), Arc::clone(&run.pipeline.workspace)).await?;
-    let tampered = run.guard.broken().await?;
-    for result in facts.iter().map(|fact| fact.check.clone()).chain(tampered.iter().cloned()) {
-        run.emit(&RunEvent::CheckCompleted { cycle, result })?;
-    }
+    let tampered = check(run, &prompt).await?;
     let input = run.read(|state| EvaluatorInput {
         prompt: state.prompt().clone(),
         results: state.results(),
@@ -75,6 +74,25 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     let message = format!("{word} with confidence {:.2}", evaluation.confidence);
     run.emit(&RunEvent::EvaluationCompleted { cycle, evaluation, duration_ms })?;
     run.log(Logged { step: None, tool: None, level, message, duration_ms, tokens_used })
+}
+
+/// Runs the checks of the prompt and looks at the protected files; returns what became of those.
+async fn check(run: &Run<'_>, prompt: &Prompt) -> Result<Vec<CheckResult>, Stop> {
+    let cycle = run.read(super::state::RunState::cycle);
+    let start = run.guard.ready().await?;
+    let site = Site {
+        workspace: Arc::clone(&run.pipeline.workspace),
+        setting: Arc::clone(&run.pipeline.setting),
+        temporary: run.pipeline.temporary.clone(),
+    };
+    let checked = crate::evidence::check(prompt, Arc::clone(&start.baseline), &site).await;
+    let checked =
+        checked.map_err(|_| Stop::new(Reason::InternalError, "tepa has a bug: checking files panicked"))?;
+    let tampered = run.guard.broken().await?;
+    for result in checked.results.into_iter().chain(tampered.iter().cloned()) {
+        run.emit(&RunEvent::CheckCompleted { cycle, result })?;
+    }
+    checked.unable.map_or(Ok(tampered), |unable| Err(unable.into()))
 }
 
 async fn ask_judge(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Result<Evaluation, Stop> {
@@ -132,6 +150,7 @@ fn question(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Result<Mes
         "cycle": run.read(super::state::RunState::cycle),
         "results": results,
         "facts": facts,
+        "checks": run.read(|state| shown::checks(state.checks_of_cycle())),
         "scratchpad": shown::scratchpad_for_judge(&input.scratchpad),
     });
     run.opening(Template::EvaluatorTask, Template::EvaluatorUser, &slots)
@@ -190,10 +209,8 @@ fn complaint(check: &CheckResult) -> String {
     if check.check == "exists" && check.actual == "does not exist" {
         return format!("expected output \"{path}\" does not exist");
     }
-    format!(
-        "check `{}` of \"{path}\" failed: expected {}, found {}",
-        check.check, check.expected, check.actual
-    )
+    let of = check.path.as_ref().map(|path| format!(" of \"{path}\"")).unwrap_or_default();
+    format!("check `{}`{of} failed: expected {}, found {}", check.check, check.expected, check.actual)
 }
 
 /// A hook that flips the verdict of the judge is a person's decision: it stands unless a check contradicts it, and the result says so.

@@ -28,8 +28,6 @@ pub(super) struct Fact {
     pub(super) summary: String,
     /// The file, or its head and tail, each line marked as material.
     pub(super) content: Option<String>,
-    #[serde(skip)]
-    pub(super) check: CheckResult,
 }
 
 /// Returns the facts of every expected path, in the order of the prompt; off the thread, because files may be large and slow.
@@ -110,19 +108,12 @@ pub(super) fn changes(before: &[Fact], now: Vec<Fact>) -> Vec<CheckResult> {
 }
 
 fn fact(path: &str, found: Result<String, &WorkspaceError>, content: Option<String>) -> Fact {
-    let (passed, summary, actual) = match found {
-        Ok(summary) => (true, format!("exists: {summary}"), format!("exists ({summary})")),
-        Err(WorkspaceError::Missing(_)) => (false, "does not exist".to_owned(), "does not exist".to_owned()),
-        Err(error) => (false, format!("cannot be used: {error}"), error.to_string()),
+    let summary = match found {
+        Ok(summary) => format!("exists: {summary}"),
+        Err(WorkspaceError::Missing(_)) => "does not exist".to_owned(),
+        Err(error) => format!("cannot be used: {error}"),
     };
-    let check = CheckResult {
-        check: "exists".to_owned(),
-        path: Some(path.to_owned()),
-        passed,
-        expected: "exists".to_owned(),
-        actual,
-    };
-    Fact { path: path.to_owned(), summary, content, check }
+    Fact { path: path.to_owned(), summary, content }
 }
 
 fn artifact(path: String, description: String, workspace: &Workspace) -> Option<Artifact> {
@@ -163,7 +154,7 @@ mod tests {
         let expected = |path: &&str| Expected {
             path: Some((*path).to_owned()),
             description: format!("about {path}"),
-            criteria: vec![],
+            ..Expected::default()
         };
         Prompt {
             goal: "g".into(),
@@ -186,7 +177,6 @@ mod tests {
         let facts = facts(&[("a.md", b"one\ntwo\n")], &["a.md"]);
         assert_eq!(facts[0].content.as_deref(), Some("| one\n| two"));
         assert!(facts[0].summary.starts_with("exists: 8 bytes, sha256 "), "{}", facts[0].summary);
-        assert!(facts[0].check.passed);
     }
 
     #[test]
@@ -204,11 +194,11 @@ mod tests {
     #[test]
     fn what_is_missing_outside_binary_or_empty_is_said() {
         let facts = facts(&[("bin", b"\0\x01"), ("empty", b"")], &["no", "../out", "bin", "empty", "."]);
-        let summaries: Vec<_> = facts.iter().map(|fact| (fact.check.passed, fact.summary.as_str())).collect();
-        assert_eq!(summaries[0], (false, "does not exist"));
-        assert_eq!(summaries[1], (false, "cannot be used: `../out` is outside the workspace"));
+        let summaries: Vec<_> = facts.iter().map(|fact| fact.summary.as_str()).collect();
+        assert_eq!(summaries[0], "does not exist");
+        assert_eq!(summaries[1], "cannot be used: `../out` is outside the workspace");
         assert_eq!(facts[2].content.as_deref(), Some("(binary content)"));
         assert_eq!(facts[3].content.as_deref(), Some("(the file is empty)"));
-        assert_eq!(summaries[4], (true, "exists: a folder"));
+        assert_eq!(summaries[4], "exists: a folder");
     }
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::config::Models;
+use crate::outcome::CheckResult;
 use crate::prompt::{ExpectedOutput, Prompt};
 use crate::text;
 use crate::tool::{EXECUTION_SUMMARY, Registry, Scratchpad, ToolSchema};
@@ -81,6 +82,20 @@ pub(super) fn output_for_judge(output: &Value) -> Option<String> {
         Value::Null => None,
         output => Some(marked(&text::truncate(&value(output), OUTPUT_LIMIT))),
     }
+}
+
+/// Returns the checks as the judge sees them; that a file exists is among the facts on disk.
+pub(super) fn checks(checks: &[CheckResult]) -> Vec<Value> {
+    let told = checks.iter().filter(|check| check.check != "exists");
+    told.map(|check| {
+        let of = check.path.as_ref().map(|path| format!(" of `{path}`")).unwrap_or_default();
+        json!({
+            "name": format!("`{}`{of}", check.check),
+            "outcome": if check.passed { "passed" } else { "failed" },
+            "found": marked(&format!("expected {}\nfound {}", check.expected, check.actual)),
+        })
+    })
+    .collect()
 }
 
 /// Returns text with `| ` before each line, so that nothing in it can pass for the message around it.

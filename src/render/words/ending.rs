@@ -89,6 +89,7 @@ pub(super) fn stop(reason: Reason) -> &'static str {
         Reason::Interrupted => "interrupted",
         Reason::Terminated => "told to terminate",
         Reason::ProviderError => "the provider failed",
+        Reason::CheckError => "a check could not be run",
         Reason::JournalError => "the journal failed",
         Reason::InternalError => "tepa failed",
     }
