@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::CheckError;
+use super::bundle::COMPARED;
 use super::script::Scripts;
 use crate::check::Check;
 use crate::prompt::Prompt;
@@ -15,6 +16,8 @@ use crate::workspace::Workspace;
 pub struct Baseline {
     /// What is to stay unchanged, by the path as the prompt names it.
     pub(super) sealed: BTreeMap<String, Seals>,
+    /// The expected files that were there and not too large to compare.
+    pub(super) before: BTreeMap<String, Vec<u8>>,
     pub(super) scripts: Scripts,
 }
 
@@ -24,15 +27,18 @@ impl Baseline {
     /// # Errors
     /// A script that a command names cannot be read.
     pub fn take(prompt: &Prompt, workspace: &Workspace) -> Result<Self, CheckError> {
-        let mut sealed = BTreeMap::new();
+        let (mut sealed, mut before) = (BTreeMap::new(), BTreeMap::new());
         for (path, expected) in prompt.expected_paths() {
+            if let Ok(content) = workspace.read(path, COMPARED) {
+                before.insert(path.to_owned(), content);
+            }
             if expected.checks.iter().any(|check| matches!(check, Check::Unchanged(_))) {
                 let reason =
                     |reason: String| CheckError { check: "unchanged", path: Some(path.to_owned()), reason };
                 sealed.insert(path.to_owned(), seal(path, workspace).map_err(reason)?);
             }
         }
-        Ok(Self { sealed, scripts: Scripts::take(prompt, workspace)? })
+        Ok(Self { sealed, before, scripts: Scripts::take(prompt, workspace)? })
     }
 
     /// Returns the files that decide over the verdict, absolute: no run may change them.

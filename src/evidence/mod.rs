@@ -1,17 +1,21 @@
-//! Owns what tepa finds out by itself about the work of a run: whether the checks of a prompt hold.
+//! Owns what tepa finds out by itself about the work of a run: whether the checks of a prompt hold,
+//! and the evidence that a judge has to go by.
 //!
 //! A check that cannot be run is neither passed nor failed: there is no verdict then ([`CheckError`]). What can only be known from the time
 //! before the first step (what is to stay unchanged, the scripts that commands name) is kept in a [`Baseline`].
 
 mod baseline;
+mod bundle;
 mod command;
 mod file;
+mod kind;
 mod script;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use baseline::Baseline;
+pub use bundle::{Bundle, Part, changes};
 
 use crate::check::Check;
 use crate::outcome::CheckResult;

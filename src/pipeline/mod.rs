@@ -4,10 +4,11 @@
 //! prints, reads the environment or the clock, or opens a file except through [`crate::workspace`].
 
 mod answer;
+mod artifacts;
 mod cancel;
+mod criteria;
 mod driver;
 mod evaluator;
-mod evidence;
 mod executor;
 mod llm;
 mod planner;
