@@ -2,10 +2,12 @@
 //!
 //! The crate is a house of floors; a module names only modules below its own floor (`ARCHITECTURE.md`).
 
+pub mod duration;
 pub mod expansion;
 pub mod secret;
 pub mod text;
 
+pub mod check;
 pub mod sandbox;
 pub mod source;
 
@@ -20,6 +22,7 @@ pub mod workspace;
 
 pub mod config;
 pub mod event;
+pub mod evidence;
 pub mod tool;
 
 pub mod hook;

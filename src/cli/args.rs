@@ -16,7 +16,7 @@ Exit codes:
   1    fail: judged and found wanting, cycles used up, a cycle error, or a hook stopped it
   2    invalid: command line, prompt, config or key; nothing ran
   3    terminated: a budget (tokens, cost, time) ran out
-  4    no verdict: provider, MCP server, sandbox or journal broke, or a bug in tepa
+  4    no verdict: provider, MCP server, sandbox, check or journal broke, or a bug in tepa
   130  SIGINT; 143 SIGTERM: children killed, result written";
 
 const RUN_EXAMPLES: &str = "\

@@ -44,7 +44,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return supervisor::main(arguments).unwrap_or_else(|error| {
                 use std::io::Write as _;
                 // What has gone wrong before the command began stands in the place of its own errors.
-                let _ = writeln!(std::io::stderr(), "tepa: {error}");
+                let _ = writeln!(std::io::stderr(), "{}{error}", supervisor::INSTEAD);
                 ExitCode::from(supervisor::NOT_STARTED)
             });
         }

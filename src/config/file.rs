@@ -3,10 +3,11 @@
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use super::tools;
 use super::{CustomTool, LoggingLevel, McpServer, Price, ProviderKind, SandboxMode};
+use crate::duration::DurationText;
 use crate::source::{Diagnostic, Diagnostics, Document, UnknownKeys, decode};
 
 /// A configuration file: any part of the configuration.
@@ -169,57 +170,6 @@ pub struct LimitsFile {
 pub struct LoggingFile {
     /// How much.
     pub level: Option<LoggingLevel>,
-}
-
-/// A length of time in milliseconds: a number of them, or text such as `1h 30m`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct DurationText(pub u64);
-
-impl DurationText {
-    /// Returns the milliseconds that `text` means: a bare number counts seconds on the command line of other tools, so a unit is required.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!(
-                "`{text}` is not a length of time: write a number with a unit, such as `90s`, `10m` or `1h 30m`"
-            )
-        };
-        let length: jiff::SignedDuration = text.trim().parse().map_err(|_| wrong())?;
-        match u64::try_from(length.as_millis()) {
-            Ok(0) | Err(_) => Err(format!("`{text}` is not a length of time above zero")),
-            Ok(millis) => Ok(Self(millis)),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for DurationText {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        use serde::de::Error as _;
-        match Value::deserialize(deserializer)? {
-            Value::Number(number) => millis(&number)
-                .map(Self)
-                .ok_or_else(|| D::Error::custom("expected whole milliseconds above zero")),
-            Value::String(text) => Self::parse(&text).map_err(D::Error::custom),
-            _ => Err(D::Error::custom("expected milliseconds or text such as `90s`")),
-        }
-    }
-}
-
-fn millis(number: &Number) -> Option<u64> {
-    number.as_u64().filter(|n| *n > 0)
-}
-
-impl JsonSchema for DurationText {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Duration".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": ["string", "integer"], "minimum": 1, "minLength": 1})
-    }
 }
 
 /// Returns the layer that a document holds, with its warnings, or every fault.

@@ -13,9 +13,10 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::duration::DurationText;
 pub use catalog::{Catalog, Price, Prices};
 pub use environment::{Environment, KEY_VARIABLES};
-pub use file::{ConfigFile, DurationText, load};
+pub use file::{ConfigFile, load};
 pub use host::{HostPattern, HostPatternError, without_secrets};
 pub use layers::{Layers, Origin};
 pub use tools::{

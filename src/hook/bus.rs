@@ -207,6 +207,7 @@ mod tests {
             feedback: None,
             summary: None,
             tokens_used: 0,
+            criteria: vec![],
             overruled: vec![],
         }
     }

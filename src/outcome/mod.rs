@@ -69,16 +69,54 @@ pub struct Evaluation {
     /// Tokens of the evaluator's calls.
     #[serde(default)]
     pub tokens_used: u64,
+    /// What the judge said of each criterion, and whether tepa found the proof.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<CriterionResult>,
     /// Who changed the verdict of the judge, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overruled: Vec<Overruling>,
+}
+
+/// What came of one criterion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CriterionResult {
+    /// `C1` for the first criterion of the prompt, and so on.
+    pub id: String,
+    /// The path of the expected output that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The criterion, as the prompt has it.
+    pub criterion: String,
+    /// Whether it is met.
+    pub verdict: CriterionVerdict,
+    /// Why.
+    pub reason: String,
+    /// The evidence that is quoted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
+    /// What is quoted from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quote: Option<String>,
+}
+
+/// Whether a criterion is met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CriterionVerdict {
+    /// It is met, and what was quoted for it is in the evidence.
+    Pass,
+    /// It is not met.
+    Fail,
+    /// It is said to be met, and there is no proof.
+    Unproven,
 }
 
 /// One change of a verdict after the judge spoke.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Overruling {
-    /// `checks`, or `hook` with the name of the point.
+    /// `checks`, `criteria`, or `hook` with the name of the point.
     pub by: String,
     /// The verdict before.
     pub from: Verdict,
@@ -295,6 +333,9 @@ pub struct RunResult {
     pub cost: Cost,
     /// The checks of the last cycle that was evaluated.
     pub checks: Vec<CheckResult>,
+    /// The criteria of the last evaluation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<CriterionResult>,
     /// The last evaluation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,

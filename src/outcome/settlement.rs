@@ -44,6 +44,8 @@ pub enum Reason {
     Terminated,
     /// The provider could not be reached or refused while a verdict depended on it.
     ProviderError,
+    /// A check could not be run, so nobody knows whether it holds.
+    CheckError,
     /// The run could not be recorded.
     JournalError,
     /// A bug in tepa.
@@ -91,7 +93,9 @@ impl Settlement {
             | Reason::TimeBudget
             | Reason::Interrupted
             | Reason::Terminated => (Some(RunStatus::Terminated), reason),
-            Reason::ProviderError | Reason::JournalError | Reason::InternalError => (None, reason),
+            Reason::ProviderError | Reason::CheckError | Reason::JournalError | Reason::InternalError => {
+                (None, reason)
+            }
             Reason::Passed | Reason::MaxCycles | Reason::ProtectedPathModified => {
                 (None, Reason::InternalError)
             }
@@ -131,7 +135,8 @@ impl Settlement {
 mod tests {
     use super::*;
 
-    const REASONS: [Reason; 12] = [
+    const REASONS: [Reason; 13] = [
+        Reason::CheckError,
         Reason::CostBudget,
         Reason::Passed,
         Reason::MaxCycles,
@@ -153,6 +158,7 @@ mod tests {
             feedback: None,
             summary: None,
             tokens_used: 0,
+            criteria: vec![],
             overruled: vec![],
         }
     }
@@ -176,6 +182,7 @@ mod tests {
         assert_eq!(code(Reason::CostBudget), 3);
         assert_eq!(code(Reason::TimeBudget), 3);
         assert_eq!(code(Reason::ProviderError), 4);
+        assert_eq!(code(Reason::CheckError), 4);
         assert_eq!(code(Reason::JournalError), 4);
         assert_eq!(code(Reason::InternalError), 4);
         assert_eq!(code(Reason::Interrupted), 130);

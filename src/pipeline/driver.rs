@@ -11,7 +11,7 @@ use futures_util::FutureExt as _;
 use super::cancel::Cancel;
 use super::run::{Run, Stop, millis};
 use super::state::{Action, Bounds, RunState};
-use super::{Pipeline, evaluator, evidence, executor, planner, step};
+use super::{Pipeline, artifacts, evaluator, executor, planner, step};
 use crate::event::{Fanout, RunEvent};
 use crate::outcome::{Artifact, Reason, RunResult, RunStatus, Settlement};
 use crate::prompt::Prompt;
@@ -140,9 +140,9 @@ impl Run<'_> {
         {
             self.stop(error.into());
         }
-        let wanted = self.read(evidence::wanted);
+        let wanted = self.read(artifacts::wanted);
         // A run that could not look at its files has no artifacts to show, and says so by the settlement that follows.
-        let outputs = match evidence::artifacts(wanted, Arc::clone(&self.pipeline.workspace)).await {
+        let outputs = match artifacts::on_disk(wanted, Arc::clone(&self.pipeline.workspace)).await {
             Ok(outputs) => outputs,
             Err(stop) => {
                 self.stop(stop);
@@ -183,6 +183,7 @@ impl Run<'_> {
             usage: state.usage().clone(),
             cost: state.cost(),
             checks: state.checks().to_vec(),
+            criteria: state.evaluation().map(|last| last.criteria.clone()).unwrap_or_default(),
             evaluation: state.evaluation().cloned(),
             sandbox: Some(self.pipeline.confinement.clone()),
             error: (!judged).then(|| settlement.feedback().to_owned()),

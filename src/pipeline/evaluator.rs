@@ -8,14 +8,16 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Value, json};
 
 use super::answer::json_object;
-use super::evidence::{self, Fact};
+use super::criteria::{self, Criterion};
 use super::llm::Question;
 use super::planner::said;
 use super::run::{Logged, Run, Stop};
 use super::shown;
 use crate::event::{Role, RunEvent};
+use crate::evidence::{self, Baseline, Bundle, Site};
 use crate::hook::{EvaluatorInput, PostEvaluator, PreEvaluator};
 use crate::outcome::{CheckResult, Evaluation, LogLevel, Overruling, PROTECTED, Reason, Verdict};
+use crate::prompt::Prompt;
 use crate::provider::Message;
 use crate::template::Template;
 use crate::text;
@@ -38,30 +40,36 @@ static ANSWER_SCHEMA: LazyLock<Arc<Value>> = LazyLock::new(|| {
     }))
 });
 
+/// What [`read`] reads when the prompt has criteria.
+static ANSWER_SCHEMA_WITH_CRITERIA: LazyLock<Arc<Value>> = LazyLock::new(|| {
+    let mut schema = Value::clone(&ANSWER_SCHEMA);
+    schema["properties"]["criteria"] = Value::clone(&criteria::SCHEMA);
+    schema["required"] = json!(["criteria", "verdict", "confidence", "feedback", "summary"]);
+    Arc::new(schema)
+});
+
 pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     let began = run.monotonic();
     let cycle = run.read(super::state::RunState::cycle);
     let prompt = run.read(|state| state.prompt().clone());
-    let facts = evidence::gather(prompt.clone(), Arc::clone(&run.pipeline.workspace)).await?;
-    let tampered = run.guard.broken().await?;
-    for result in facts.iter().map(|fact| fact.check.clone()).chain(tampered.iter().cloned()) {
-        run.emit(&RunEvent::CheckCompleted { cycle, result })?;
-    }
+    let baseline = Arc::clone(&run.guard.ready().await?.baseline);
+    let tampered = check(run, &prompt, &baseline).await?;
+    let bundles = gather(run, &prompt, &baseline).await?;
     let input = run.read(|state| EvaluatorInput {
         prompt: state.prompt().clone(),
         results: state.results(),
         scratchpad: state.scratchpad().entries().clone(),
     });
     let (input, _) = run.ask::<PreEvaluator>(input).await?;
-    let judged = ask_judge(run, &input, &facts).await?;
-    let checked = run.read(|state| overrule(judged, state.checks_of_cycle()));
+    let judged = ask_judge(run, &input, &bundles).await?;
+    let checked = run.read(|state| criteria::overrule(overrule(judged, state.checks_of_cycle())));
     let (answer, _) = run.ask::<PostEvaluator>(checked.clone()).await?;
     let mut evaluation = credit_hooks(&checked, answer)?;
     if evaluation.verdict == Verdict::Pass {
         // Judging takes time; what was judged must still be there, and no hook can make up for what is missing.
-        let now = evidence::gather(prompt, Arc::clone(&run.pipeline.workspace)).await?;
+        let now = gather(run, &prompt, &baseline).await?;
         let tampered_since = run.guard.broken().await?.into_iter().filter(|check| !tampered.contains(check));
-        for result in evidence::changes(&facts, now).into_iter().chain(tampered_since) {
+        for result in evidence::changes(&bundles, now).into_iter().chain(tampered_since) {
             run.emit(&RunEvent::CheckCompleted { cycle, result })?;
         }
         evaluation = run.read(|state| overrule(evaluation, state.checks_of_cycle()));
@@ -77,9 +85,48 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     run.log(Logged { step: None, tool: None, level, message, duration_ms, tokens_used })
 }
 
-async fn ask_judge(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Result<Evaluation, Stop> {
-    let system = run.render(Template::EvaluatorSystem, json!({}))?;
-    let mut messages = vec![question(run, input, facts)?];
+/// Runs the checks of the prompt and looks at the protected files; returns what became of those.
+async fn check(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Result<Vec<CheckResult>, Stop> {
+    let cycle = run.read(super::state::RunState::cycle);
+    let site = Site {
+        workspace: Arc::clone(&run.pipeline.workspace),
+        setting: Arc::clone(&run.pipeline.setting),
+        temporary: run.pipeline.temporary.clone(),
+    };
+    let checked = evidence::check(prompt, Arc::clone(baseline), &site).await;
+    let checked = checked.map_err(|_| panicked())?;
+    let tampered = run.guard.broken().await?;
+    for result in checked.results.into_iter().chain(tampered.iter().cloned()) {
+        run.emit(&RunEvent::CheckCompleted { cycle, result })?;
+    }
+    checked.unable.map_or(Ok(tampered), |unable| Err(unable.into()))
+}
+
+/// Returns the evidence as it is now; off the thread, because files may be large and slow.
+async fn gather(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Result<Vec<Bundle>, Stop> {
+    let (checks, words) = run.read(|state| {
+        let outputs = state.results().into_iter();
+        let words: Vec<String> = outputs.filter_map(|result| shown::output(&result.output)).collect();
+        (state.checks_of_cycle().to_vec(), words)
+    });
+    let (prompt, baseline) = (prompt.clone(), Arc::clone(baseline));
+    let workspace = Arc::clone(&run.pipeline.workspace);
+    let gathered =
+        tokio::task::spawn_blocking(move || Bundle::gather(&prompt, &workspace, &baseline, &checks, &words));
+    gathered.await.map_err(|_| panicked())
+}
+
+fn panicked() -> Stop {
+    Stop::new(Reason::InternalError, "tepa has a bug: looking at files panicked")
+}
+
+async fn ask_judge(run: &Run<'_>, input: &EvaluatorInput, bundles: &[Bundle]) -> Result<Evaluation, Stop> {
+    // What hooks make of the prompt is for the eyes of the judge; what it has to prove is what the person wrote.
+    let criteria = run.read(|state| criteria::of(state.prompt()));
+    let by_criteria = !criteria.is_empty();
+    let schema = if by_criteria { &ANSWER_SCHEMA_WITH_CRITERIA } else { &ANSWER_SCHEMA };
+    let system = run.render(Template::EvaluatorSystem, json!({"criteria": by_criteria}))?;
+    let mut messages = vec![question(run, input, bundles, &criteria)?];
     let attempts = run.pipeline.config.limits.retry_attempts.saturating_add(1);
     let mut raw = String::new();
     for attempt in 1..=attempts {
@@ -88,16 +135,21 @@ async fn ask_judge(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Res
             system: &system,
             messages: &messages,
             tool: None,
-            schema: Some(&ANSWER_SCHEMA),
+            schema: Some(schema),
         };
         raw = run.ask_model(run.purpose(Role::Evaluator, attempt), question).await?.text;
         let tokens_used = run.read(|state| state.role_tokens(Role::Evaluator));
-        match json_object(&raw).and_then(|answer| read(&answer)) {
-            Ok(evaluation) => return Ok(Evaluation { tokens_used, ..evaluation }),
+        let strictly = attempt < attempts;
+        let answer = json_object(&raw).and_then(|answer| {
+            let evaluation = read(&answer)?;
+            Ok((evaluation, criteria::read(&answer, &criteria, bundles, strictly)?))
+        });
+        match answer {
+            Ok((evaluation, criteria)) => return Ok(Evaluation { tokens_used, criteria, ..evaluation }),
             Err(problem) => {
                 messages.push(Message::assistant(said(raw.clone())));
-                messages
-                    .push(Message::user(run.render(Template::EvaluatorRepair, json!({"problem": problem}))?));
+                let slots = json!({"problem": problem, "criteria": by_criteria});
+                messages.push(Message::user(run.render(Template::EvaluatorRepair, slots)?));
             }
         }
     }
@@ -107,11 +159,17 @@ async fn ask_judge(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Res
         feedback: Some(text::truncate(&said(raw), RAW_ANSWER_LIMIT).into_owned()),
         summary: None,
         tokens_used: run.read(|state| state.role_tokens(Role::Evaluator)),
+        criteria: criteria::read(&Value::Null, &criteria, bundles, false).unwrap_or_default(),
         overruled: Vec::new(),
     })
 }
 
-fn question(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Result<Message, Stop> {
+fn question(
+    run: &Run<'_>,
+    input: &EvaluatorInput,
+    bundles: &[Bundle],
+    criteria: &[Criterion],
+) -> Result<Message, Stop> {
     let results: Vec<Value> = input
         .results
         .iter()
@@ -131,7 +189,9 @@ fn question(run: &Run<'_>, input: &EvaluatorInput, facts: &[Fact]) -> Result<Mes
         "expected_output": shown::expected_output(&input.prompt),
         "cycle": run.read(super::state::RunState::cycle),
         "results": results,
-        "facts": facts,
+        "facts": bundles.iter().map(shown::bundle).collect::<Vec<_>>(),
+        "criteria": shown::criteria(criteria),
+        "checks": run.read(|state| shown::checks(state.checks_of_cycle())),
         "scratchpad": shown::scratchpad_for_judge(&input.scratchpad),
     });
     run.opening(Template::EvaluatorTask, Template::EvaluatorUser, &slots)
@@ -153,7 +213,15 @@ fn read(answer: &Value) -> Result<Evaluation, String> {
     if verdict == Verdict::Fail && feedback.is_none() {
         return Err("`feedback` is required when the verdict is fail".to_owned());
     }
-    Ok(Evaluation { verdict, confidence, feedback, summary, tokens_used: 0, overruled: Vec::new() })
+    Ok(Evaluation {
+        verdict,
+        confidence,
+        feedback,
+        summary,
+        tokens_used: 0,
+        criteria: Vec::new(),
+        overruled: Vec::new(),
+    })
 }
 
 /// Lets failed checks outrank the judge, and puts them into the feedback word for word.
@@ -190,10 +258,8 @@ fn complaint(check: &CheckResult) -> String {
     if check.check == "exists" && check.actual == "does not exist" {
         return format!("expected output \"{path}\" does not exist");
     }
-    format!(
-        "check `{}` of \"{path}\" failed: expected {}, found {}",
-        check.check, check.expected, check.actual
-    )
+    let of = check.path.as_ref().map(|path| format!(" of \"{path}\"")).unwrap_or_default();
+    format!("check `{}`{of} failed: expected {}, found {}", check.check, check.expected, check.actual)
 }
 
 /// A hook that flips the verdict of the judge is a person's decision: it stands unless a check contradicts it, and the result says so.
@@ -203,6 +269,7 @@ fn credit_hooks(before: &Evaluation, mut after: Evaluation) -> Result<Evaluation
         return Err(Stop::new(Reason::HookStopped, message));
     }
     after.overruled.clone_from(&before.overruled);
+    after.criteria.clone_from(&before.criteria);
     if before.verdict != after.verdict {
         after.overruled.push(Overruling {
             by: "postEvaluator hook".to_owned(),
@@ -253,6 +320,12 @@ mod tests {
             assert!(schema.is_valid(&answer) && read(&answer).is_ok(), "{answer}");
         }
         assert!(!schema.is_valid(&json!({"verdict": "pass", "confidence": 1})));
+        let schema = jsonschema::validator_for(&ANSWER_SCHEMA_WITH_CRITERIA).unwrap();
+        let entry = json!({"id": "C1", "verdict": "fail", "reason": "r", "evidence": null, "quote": null});
+        let mut answer = json!({"verdict": "fail", "confidence": 1, "feedback": "f", "summary": null});
+        assert!(!schema.is_valid(&answer));
+        answer["criteria"] = json!([entry]);
+        assert!(schema.is_valid(&answer));
     }
 
     #[test]

@@ -4,10 +4,11 @@
 //! prints, reads the environment or the clock, or opens a file except through [`crate::workspace`].
 
 mod answer;
+mod artifacts;
 mod cancel;
+mod criteria;
 mod driver;
 mod evaluator;
-mod evidence;
 mod executor;
 mod llm;
 mod planner;
@@ -49,9 +50,11 @@ pub struct Pipeline {
     pub prices: Prices,
     /// Files that no run may change beside those that the configuration names; absolute.
     pub protected: Vec<PathBuf>,
-    /// How the commands of tools are started.
+    /// How the commands of tools and checks are started.
     pub setting: Arc<Setting>,
-    /// What they are confined to.
+    /// Where a folder for the scripts of checks can be made.
+    pub temporary: PathBuf,
+    /// What commands are confined to.
     pub confinement: Confinement,
     /// What models are told.
     pub templates: Templates,

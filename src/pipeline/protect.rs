@@ -1,4 +1,5 @@
-//! Owns the guard over files that no run may change: sealed while the first plan is made, looked at before every verdict.
+//! Owns what is taken while the first plan is made: the seals over files that no run may change, which are looked at before every verdict,
+//! and what checks compare with.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,31 +9,42 @@ use futures_util::future::{BoxFuture, Shared};
 
 use super::Pipeline;
 use super::run::Stop;
+use crate::evidence::Baseline;
 use crate::outcome::{CheckResult, PROTECTED, Reason};
+use crate::prompt::Prompt;
 use crate::seal::{Pattern, Seals};
+use crate::workspace::Workspace;
 
-/// The seals of a run, once they are taken.
-pub(super) struct Guard(Shared<BoxFuture<'static, Result<Arc<Seals>, Stop>>>);
+/// The state of things when the run began.
+pub(super) struct Start {
+    seals: Seals,
+    /// What checks compare with.
+    pub(super) baseline: Arc<Baseline>,
+}
+
+/// The state of things when the run began, once it is taken.
+pub(super) struct Guard(Shared<BoxFuture<'static, Result<Arc<Start>, Stop>>>);
 
 impl Guard {
-    /// Begins to take the seals, off the thread: a repository may be large, and a model is about to be waited for anyway.
-    pub(super) fn begin(pipeline: &Pipeline) -> Self {
-        let root = pipeline.workspace.root().to_owned();
+    /// Begins to take the state, off the thread: a repository may be large, and a model is about to be waited for anyway.
+    pub(super) fn begin(pipeline: &Pipeline, prompt: Prompt) -> Self {
+        let workspace = Arc::clone(&pipeline.workspace);
         let (globs, files) = (pipeline.config.protect.clone(), pipeline.protected.clone());
-        let taking = tokio::task::spawn_blocking(move || take(&root, &globs, files));
+        let taking = tokio::task::spawn_blocking(move || take(&prompt, &workspace, &globs, files));
         let taken = taking.map(|taken| taken.unwrap_or_else(|_| Err(panicked())).map(Arc::new));
         Self(taken.boxed().shared())
     }
 
-    /// Waits until everything is sealed: no step may begin before.
-    pub(super) async fn ready(&self) -> Result<Arc<Seals>, Stop> {
+    /// Waits until everything is taken: no step may begin before.
+    pub(super) async fn ready(&self) -> Result<Arc<Start>, Stop> {
         self.0.clone().await
     }
 
     /// Returns a failed check for every protected file that is not what it was.
     pub(super) async fn broken(&self) -> Result<Vec<CheckResult>, Stop> {
-        let seals = self.ready().await?;
-        let broken = tokio::task::spawn_blocking(move || seals.broken()).await.map_err(|_| panicked())?;
+        let start = self.ready().await?;
+        let broken =
+            tokio::task::spawn_blocking(move || start.seals.broken()).await.map_err(|_| panicked())?;
         let checks = broken.into_iter().map(|broken| CheckResult {
             check: PROTECTED.to_owned(),
             path: Some(broken.path),
@@ -44,11 +56,18 @@ impl Guard {
     }
 }
 
-fn take(root: &Path, globs: &[String], files: Vec<PathBuf>) -> Result<Seals, Stop> {
+fn take(
+    prompt: &Prompt,
+    workspace: &Workspace,
+    globs: &[String],
+    mut files: Vec<PathBuf>,
+) -> Result<Start, Stop> {
     let patterns: Result<Vec<_>, _> = globs.iter().map(|glob| Pattern::parse(glob)).collect();
     // A configuration from a file cannot hold such a glob; one that a program made can.
     let patterns = patterns.map_err(|e| Stop::new(Reason::CycleError, format!("protected files: {e}")))?;
-    Ok(Seals::take(root, patterns, files))
+    let baseline = Baseline::take(prompt, workspace)?;
+    files.extend(baseline.protected().map(Path::to_owned));
+    Ok(Start { seals: Seals::take(workspace.root(), patterns, files), baseline: Arc::new(baseline) })
 }
 
 fn panicked() -> Stop {

@@ -11,6 +11,7 @@ use super::Pipeline;
 use super::protect::Guard;
 use super::state::RunState;
 use crate::event::{Fanout, Purpose, RunEvent};
+use crate::evidence::CheckError;
 use crate::hook::{CycleMeta, HookFault, Point};
 use crate::outcome::{LogEntry, LogLevel, Reason, Usage};
 use crate::plan::PlanError;
@@ -33,6 +34,12 @@ impl Stop {
 impl From<PlanError> for Stop {
     fn from(error: PlanError) -> Self {
         Self::new(Reason::CycleError, error.to_string())
+    }
+}
+
+impl From<CheckError> for Stop {
+    fn from(error: CheckError) -> Self {
+        Self::new(Reason::CheckError, error.to_string())
     }
 }
 
@@ -77,7 +84,8 @@ struct Inner {
 
 impl<'p> Run<'p> {
     pub(super) fn new(pipeline: &'p Pipeline, state: RunState, fanout: Fanout) -> Self {
-        Self { pipeline, guard: Guard::begin(pipeline), inner: Mutex::new(Inner { state, fanout }) }
+        let guard = Guard::begin(pipeline, state.prompt().clone());
+        Self { pipeline, guard, inner: Mutex::new(Inner { state, fanout }) }
     }
 
     /// Records a fact. A run that cannot be recorded must not go on.

@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::criteria::Criterion;
 use crate::config::Models;
+use crate::evidence::{Bundle, Part};
+use crate::outcome::CheckResult;
 use crate::prompt::{ExpectedOutput, Prompt};
 use crate::text;
 use crate::tool::{EXECUTION_SUMMARY, Registry, Scratchpad, ToolSchema};
@@ -75,12 +78,51 @@ pub(super) fn expected_output(prompt: &Prompt) -> String {
     blocks.join("\n")
 }
 
-/// Returns a step's output as the judge sees it: at most 500 characters, each line marked as material.
-pub(super) fn output_for_judge(output: &Value) -> Option<String> {
+/// Returns a step's output as far as the judge sees it: at most 500 characters.
+pub(super) fn output(output: &Value) -> Option<String> {
     match output {
         Value::Null => None,
-        output => Some(marked(&text::truncate(&value(output), OUTPUT_LIMIT))),
+        output => Some(text::truncate(&value(output), OUTPUT_LIMIT).into_owned()),
     }
+}
+
+/// Returns a step's output as the judge sees it, each line marked as material.
+pub(super) fn output_for_judge(of: &Value) -> Option<String> {
+    output(of).map(|output| marked(&output))
+}
+
+/// Returns evidence as the judge sees it.
+pub(super) fn bundle(bundle: &Bundle) -> Value {
+    let parts = bundle.parts.iter().map(|part| match part {
+        Part::Material(text) => marked(text),
+        Part::Note(note) => note.clone(),
+    });
+    json!({
+        "id": bundle.id,
+        "path": bundle.path,
+        "summary": bundle.summary,
+        "shape": bundle.shape.as_ref().map(|shape| marked(shape)),
+        "content": parts.collect::<Vec<_>>().join("\n"),
+    })
+}
+
+/// Returns the criteria that the judge has to answer for.
+pub(super) fn criteria(criteria: &[Criterion]) -> Vec<Value> {
+    criteria.iter().map(|one| json!({"id": one.id, "evidence": one.evidence, "text": one.text})).collect()
+}
+
+/// Returns the checks as the judge sees them; that a file exists is among the facts on disk.
+pub(super) fn checks(checks: &[CheckResult]) -> Vec<Value> {
+    let told = checks.iter().filter(|check| check.check != "exists");
+    told.map(|check| {
+        let of = check.path.as_ref().map(|path| format!(" of `{path}`")).unwrap_or_default();
+        json!({
+            "name": format!("`{}`{of}", check.check),
+            "outcome": if check.passed { "passed" } else { "failed" },
+            "found": marked(&format!("expected {}\nfound {}", check.expected, check.actual)),
+        })
+    })
+    .collect()
 }
 
 /// Returns text with `| ` before each line, so that nothing in it can pass for the message around it.

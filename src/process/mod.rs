@@ -136,6 +136,19 @@ impl Outcome {
         // Replaced bytes alone can make a text longer than what was kept of it.
         self.stdout.len() > OUTPUT_LIMIT && self.stdout.ends_with(CUT)
     }
+
+    /// Returns why the command never began, if its supervisor says so in its place.
+    #[cfg(unix)]
+    pub fn not_started(&self) -> Option<&str> {
+        let said = self.stderr.strip_prefix(supervisor::INSTEAD)?;
+        (self.exit_code == i32::from(supervisor::NOT_STARTED)).then(|| said.trim_end())
+    }
+
+    /// Returns nothing: there are no supervisors.
+    #[cfg(not(unix))]
+    pub fn not_started(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Why a command has no outcome.

@@ -24,6 +24,9 @@ pub const ARGUMENT: &str = "__supervise";
 /// The exit code of a command that was not started: `env` and `chroot` use it so.
 pub const NOT_STARTED: u8 = 125;
 
+/// What its standard error begins with then.
+pub const INSTEAD: &str = "tepa: ";
+
 /// How long the killing of what is left may take before it is given up; only a process that hangs in the kernel takes longer.
 const KILLING: Duration = Duration::from_secs(2);
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{ExpectedOutput, Prompt};
+use super::{ExpectedOutput, Prompt, checks};
 use crate::source::{Diagnostic, Diagnostics, Document, UnknownKeys, decode};
 
 /// A prompt file: one task.
@@ -30,6 +30,7 @@ pub fn load(document: &Document, unknown: UnknownKeys) -> Result<(Prompt, Diagno
     // The rules below read the tree itself, so that they find their faults beside those of the schema.
     check_blank(document.value(), "", document, &mut faults);
     check_paths(document, &mut faults);
+    checks::check(document, &mut faults);
     match file {
         Some(file) if !faults.has_errors() => {
             let PromptFile { goal, context, expected_output } = file;
@@ -39,7 +40,10 @@ pub fn load(document: &Document, unknown: UnknownKeys) -> Result<(Prompt, Diagno
     }
 }
 
-/// Refuses texts of white space alone, everywhere but in the context, where anything goes.
+/// Keys below which anything goes: what a model is told, and what checks compare JSON with.
+const FREE: [&str; 3] = ["context", "schema", "equals"];
+
+/// Refuses texts of white space alone, everywhere but where anything goes.
 fn check_blank(value: &Value, pointer: &str, document: &Document, faults: &mut Diagnostics) {
     match value {
         Value::String(text) if !text.is_empty() && text.trim().is_empty() => {
@@ -54,7 +58,9 @@ fn check_blank(value: &Value, pointer: &str, document: &Document, faults: &mut D
             }
         }
         Value::Object(map) => {
-            for (key, value) in map.iter().filter(|(key, _)| *key != "context" && !key.starts_with("x-")) {
+            for (key, value) in
+                map.iter().filter(|(key, _)| !FREE.contains(&key.as_str()) && !key.starts_with("x-"))
+            {
                 check_blank(value, &format!("{pointer}/{key}"), document, faults);
             }
         }

@@ -2,10 +2,13 @@
 //!
 //! A [`Prompt`] cannot be invalid: [`load`] either returns one or every fault of its file with its place.
 
+mod checks;
 mod file;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::check::{Check, Holds};
 
 pub use file::{PromptFile, load};
 
@@ -32,7 +35,7 @@ pub enum ExpectedOutput {
 }
 
 /// One expected artifact.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Expected {
     /// Where it is to be, relative to the workspace. It must exist for the run to pass.
@@ -46,16 +49,32 @@ pub struct Expected {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(length(min = 1)))]
     pub criteria: Vec<String>,
+    /// What tepa finds out by itself once the steps are done; a failed check cannot be outvoted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
+}
+
+impl Expected {
+    /// Returns the checks that are to be run, in order, with the one that goes without saying: what has a path has to exist.
+    pub fn all_checks(&self) -> Vec<Check> {
+        let said = |check: &Check| matches!(check, Check::Exists(_) | Check::Absent(_));
+        let implied = self.path.is_some() && !self.checks.iter().any(said);
+        implied.then_some(Check::Exists(Holds)).into_iter().chain(self.checks.iter().cloned()).collect()
+    }
 }
 
 impl Prompt {
     /// Returns the expected artifacts that name a path, in order.
     pub fn expected_paths(&self) -> impl Iterator<Item = (&str, &Expected)> {
-        let list = match &self.expected_output {
-            ExpectedOutput::Text(_) => &[][..],
+        self.expected().iter().filter_map(|expected| Some((expected.path.as_deref()?, expected)))
+    }
+
+    /// Returns the expected artifacts, in order; none where the output is described in words.
+    pub fn expected(&self) -> &[Expected] {
+        match &self.expected_output {
+            ExpectedOutput::Text(_) => &[],
             ExpectedOutput::List(list) => list,
-        };
-        list.iter().filter_map(|expected| Some((expected.path.as_deref()?, expected)))
+        }
     }
 }
 

@@ -99,6 +99,7 @@ impl Session {
             prices,
             protected: options.protected,
             setting: Arc::clone(&ground.setting),
+            temporary: environment.temporary(),
             confinement: ground.confinement.clone(),
             templates,
             clock: Arc::<SystemClock>::clone(&clock),

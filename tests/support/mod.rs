@@ -238,6 +238,7 @@ impl Bench {
             prices: Catalog::load().unwrap().prices(&resolve(config).pricing),
             protected: Vec::new(),
             setting: Arc::new(Setting { environment: children(), supervisor: None }),
+            temporary: std::env::temp_dir(),
             confinement: Confinement::off(),
             templates: Templates::load().unwrap(),
             clock: Arc::new(StoppedClock),

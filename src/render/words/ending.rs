@@ -4,7 +4,8 @@
 
 use crate::config::LoggingLevel;
 use crate::outcome::{
-    Artifact, CheckResult, CostQualifier, Evaluation, Reason, RunResult, RunStatus, Verdict,
+    Artifact, CheckResult, CostQualifier, CriterionResult, CriterionVerdict, Evaluation, Reason, RunResult,
+    RunStatus, Verdict,
 };
 use crate::render::ink::{Text, Tone};
 use crate::render::layout::fit;
@@ -34,20 +35,34 @@ pub(super) fn checked(cycle: u32, result: &CheckResult) -> Message {
         .prose(Tone::Plain, &finding("actual  ", &result.actual))
 }
 
-/// Returns the verdict of a cycle, and before it who changed it.
+/// Returns what came of a criterion.
+fn criterion(cycle: u32, result: &CriterionResult) -> Message {
+    let path = result.path.as_ref().map(|path| format!(" {path}")).unwrap_or_default();
+    let head = Text::of(Tone::Plain, format!("criterion {}{path}: {}", result.id, result.criterion));
+    let message = Message::new(Place::cycle(cycle), head);
+    let finding = |label: &str, text: &str| format!("{label}{}", text::truncate(text, LONGEST_FINDING));
+    match result.verdict {
+        CriterionVerdict::Pass => message.marked(Mark::Good),
+        CriterionVerdict::Fail => {
+            message.marked(Mark::Bad).prose(Tone::Plain, &finding("not met: ", &result.reason))
+        }
+        CriterionVerdict::Unproven => {
+            message.marked(Mark::Bad).prose(Tone::Plain, &finding("not proven: ", &result.reason))
+        }
+    }
+}
+
+/// Returns the verdict of a cycle, and before it the criteria and who changed it.
 pub(super) fn judged(cycle: u32, evaluation: &Evaluation, duration_ms: u64) -> Vec<Message> {
-    let mut messages: Vec<Message> = evaluation
-        .overruled
-        .iter()
-        .enumerate()
-        .map(|(at, overruling)| {
-            let whom = if at == 0 { "judge" } else { "verdict" };
-            let (from, to) = (verdict_word(overruling.from), verdict_word(overruling.to));
-            let head = Text::of(Tone::Caution, format!("{} overruled the {whom}", overruling.by));
-            let reason = format!("{from} → {to}: {}", overruling.reason);
-            Message::new(Place::cycle(cycle), head).because(&reason)
-        })
-        .collect();
+    let mut messages: Vec<Message> =
+        evaluation.criteria.iter().map(|result| criterion(cycle, result)).collect();
+    messages.extend(evaluation.overruled.iter().enumerate().map(|(at, overruling)| {
+        let whom = if at == 0 { "judge" } else { "verdict" };
+        let (from, to) = (verdict_word(overruling.from), verdict_word(overruling.to));
+        let head = Text::of(Tone::Caution, format!("{} overruled the {whom}", overruling.by));
+        let reason = format!("{from} → {to}: {}", overruling.reason);
+        Message::new(Place::cycle(cycle), head).because(&reason)
+    }));
     let (mark, tone) = match evaluation.verdict {
         Verdict::Pass => (Mark::Good, Tone::Won),
         Verdict::Fail => (Mark::Bad, Tone::Lost),
@@ -89,6 +104,7 @@ pub(super) fn stop(reason: Reason) -> &'static str {
         Reason::Interrupted => "interrupted",
         Reason::Terminated => "told to terminate",
         Reason::ProviderError => "the provider failed",
+        Reason::CheckError => "a check could not be run",
         Reason::JournalError => "the journal failed",
         Reason::InternalError => "tepa failed",
     }

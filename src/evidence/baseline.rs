@@ -1,0 +1,61 @@
+//! Owns what has to be known from before the first step.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::CheckError;
+use super::bundle::COMPARED;
+use super::script::Scripts;
+use crate::check::Check;
+use crate::prompt::Prompt;
+use crate::seal::{Pattern, Seals};
+use crate::workspace::Workspace;
+
+/// The state before the first step, as far as the checks of a prompt need it.
+#[derive(Debug, Default)]
+pub struct Baseline {
+    /// What is to stay unchanged, by the path as the prompt names it.
+    pub(super) sealed: BTreeMap<String, Seals>,
+    /// The expected files that were there and not too large to compare.
+    pub(super) before: BTreeMap<String, Vec<u8>>,
+    pub(super) scripts: Scripts,
+}
+
+impl Baseline {
+    /// Takes the state of everything that a check of `prompt` compares with.
+    ///
+    /// # Errors
+    /// A script that a command names cannot be read.
+    pub fn take(prompt: &Prompt, workspace: &Workspace) -> Result<Self, CheckError> {
+        let (mut sealed, mut before) = (BTreeMap::new(), BTreeMap::new());
+        for (path, expected) in prompt.expected_paths() {
+            if let Ok(content) = workspace.read(path, COMPARED) {
+                before.insert(path.to_owned(), content);
+            }
+            if expected.checks.iter().any(|check| matches!(check, Check::Unchanged(_))) {
+                let reason =
+                    |reason: String| CheckError { check: "unchanged", path: Some(path.to_owned()), reason };
+                sealed.insert(path.to_owned(), seal(path, workspace).map_err(reason)?);
+            }
+        }
+        Ok(Self { sealed, before, scripts: Scripts::take(prompt, workspace)? })
+    }
+
+    /// Returns the files that decide over the verdict, absolute: no run may change them.
+    pub fn protected(&self) -> impl Iterator<Item = &Path> {
+        self.scripts.places()
+    }
+}
+
+fn seal(path: &str, workspace: &Workspace) -> Result<Seals, String> {
+    let relative = workspace.relative(path).map_err(|e| e.to_string())?;
+    let root = workspace.root();
+    // A folder is everything in it; a link is what it leads to as well.
+    let inside = format!("{}/**", globset::escape(&relative.to_string_lossy().replace('\\', "/")));
+    let inside = Pattern::parse(&inside).map_err(|e| e.to_string())?;
+    let mut files: Vec<PathBuf> = vec![root.join(&relative)];
+    files.extend(workspace.resolved(path).ok().map(|target| root.join(target)));
+    files.retain(|file| !file.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()));
+    files.dedup();
+    Ok(Seals::take(root, vec![inside], files))
+}

@@ -1,0 +1,258 @@
+//! Owns the evidence for one expected output: what a judge is shown of it, and whether a quote is really in it.
+//!
+//! The words of a step are no evidence for a file. Only an output without a path has nothing else.
+
+use std::time::Duration;
+
+use similar::TextDiff;
+
+use super::{Baseline, kind};
+use crate::outcome::CheckResult;
+use crate::prompt::{Expected, Prompt};
+use crate::text;
+use crate::workspace::{LARGEST_HASHED, Workspace, WorkspaceError};
+
+/// The largest file that is shown whole, in bytes.
+const WHOLE: u64 = 8 * 1024;
+/// How much of the beginning of a larger one is shown.
+const HEAD: u64 = 6 * 1024;
+/// How much of its end.
+const TAIL: u64 = 2 * 1024;
+/// How much of its difference to the start of the run.
+const DIFFERENCE: usize = 8 * 1024;
+/// The largest file that is compared with the start of the run, or searched whole for a quote.
+pub(super) const COMPARED: u64 = 1 << 20;
+/// How long a difference may be worked on before a coarser one has to do.
+const COMPARING: Duration = Duration::from_secs(2);
+/// The shortest quote that says anything, in characters.
+const SHORTEST_QUOTE: usize = 3;
+
+/// A piece of what is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// From the file: not to be trusted.
+    Material(String),
+    /// From tepa.
+    Note(String),
+}
+
+/// The evidence for one expected output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bundle {
+    /// `E1` for the first expected output, and so on.
+    pub id: String,
+    /// The path, as the prompt names it.
+    pub path: Option<String>,
+    /// One line: existence, size, kind, hash.
+    pub summary: String,
+    /// Its columns and rows, or whether it can be parsed.
+    pub shape: Option<String>,
+    /// What is in it.
+    pub parts: Vec<Part>,
+    /// Where a quote may be from.
+    quotable: Vec<String>,
+}
+
+impl Bundle {
+    /// Returns the evidence for every expected output, in the order of the prompt.
+    pub fn gather(
+        prompt: &Prompt,
+        workspace: &Workspace,
+        baseline: &Baseline,
+        checks: &[CheckResult],
+        words_of_steps: &[String],
+    ) -> Vec<Self> {
+        let expected = prompt.expected().iter().enumerate();
+        expected
+            .map(|(at, expected)| {
+                let mut bundle = Self::of(expected, workspace, baseline, words_of_steps);
+                bundle.id = format!("E{}", at + 1);
+                let own = checks.iter().filter(|check| check.path == bundle.path);
+                let found: Vec<String> = own.map(|check| check.actual.clone()).collect();
+                bundle.quotable.extend(found);
+                bundle
+            })
+            .collect()
+    }
+
+    fn of(
+        expected: &Expected,
+        workspace: &Workspace,
+        baseline: &Baseline,
+        words_of_steps: &[String],
+    ) -> Self {
+        let Some(path) = &expected.path else {
+            let summary = "names no file: what the steps returned is all that there is".to_owned();
+            return Self { quotable: words_of_steps.to_vec(), ..Self::saying(None, summary) };
+        };
+        look(path, workspace, baseline).unwrap_or_else(|error| {
+            let summary = match error {
+                WorkspaceError::Missing(_) => "does not exist".to_owned(),
+                error => format!("cannot be used: {error}"),
+            };
+            Self::saying(Some(path), summary)
+        })
+    }
+
+    fn saying(path: Option<&String>, summary: String) -> Self {
+        let path = path.cloned();
+        Self { id: String::new(), path, summary, shape: None, parts: Vec::new(), quotable: Vec::new() }
+    }
+
+    /// Returns whether `quote` is in the evidence, however blanks and lines are set; too short a quote is nowhere.
+    pub fn holds(&self, quote: &str) -> bool {
+        // A quote may come with the marks that stand before each line of material; in a table they are its own.
+        let unmarked: Vec<&str> =
+            quote.lines().map(|line| line.trim_start().trim_start_matches('|')).collect();
+        let wanted = [normal(quote), normal(&unmarked.join("\n"))];
+        let wanted: Vec<&String> =
+            wanted.iter().filter(|quote| quote.chars().count() >= SHORTEST_QUOTE).collect();
+        let facts = [Some(&self.summary), self.shape.as_ref()].into_iter().flatten();
+        self.quotable
+            .iter()
+            .chain(facts)
+            .map(|text| normal(text))
+            .any(|text| wanted.iter().any(|quote| text.contains(quote.as_str())))
+    }
+}
+
+/// Returns text with one blank wherever there is white space.
+fn normal(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Says what changed on disk since `before`, as failed checks: what was judged must be what is there.
+pub fn changes(before: &[Bundle], now: Vec<Bundle>) -> Vec<CheckResult> {
+    let changed = before.iter().zip(now).filter(|(before, now)| before.summary != now.summary);
+    changed
+        .map(|(before, now)| CheckResult {
+            check: "unchanged".to_owned(),
+            path: now.path,
+            passed: false,
+            expected: format!("to stay as it was judged ({})", before.summary),
+            actual: now.summary,
+        })
+        .collect()
+}
+
+fn look(path: &String, workspace: &Workspace, baseline: &Baseline) -> Result<Bundle, WorkspaceError> {
+    if workspace.facts(path)?.is_folder {
+        return Ok(Bundle::saying(Some(path), "exists: a folder".to_owned()));
+    }
+    let digest = workspace.digest(path)?;
+    let (head, tail) = workspace.ends(path, HEAD, TAIL)?;
+    let hash = digest.sha256.map_or("too large to hash".to_owned(), |hash| format!("sha256 {hash}"));
+    let summary = format!("exists: {} bytes, {}, {hash}", digest.bytes, kind::mime(path, &head));
+    let mut bundle = Bundle::saying(Some(path), summary);
+    if digest.bytes <= LARGEST_HASHED
+        && ["csv", "json", "yaml", "yml"].iter().any(|kind| path.ends_with(kind))
+    {
+        bundle.shape = kind::shape(path, &workspace.read(path, LARGEST_HASHED)?);
+    }
+    if digest.bytes == 0 {
+        bundle.parts.push(Part::Note("(the file is empty)".to_owned()));
+        return Ok(bundle);
+    }
+    if head.contains(&0) {
+        bundle.parts.push(Part::Note("(binary content)".to_owned()));
+        return Ok(bundle);
+    }
+    let whole = (digest.bytes <= COMPARED).then(|| workspace.read(path, COMPARED)).transpose()?;
+    match whole {
+        Some(whole) => bundle.quotable.push(String::from_utf8_lossy(&whole).into_owned()),
+        None => bundle.quotable.extend([&head, &tail].map(|end| String::from_utf8_lossy(end).into_owned())),
+    }
+    if digest.bytes <= WHOLE {
+        let text = bundle.quotable[0].trim_end_matches('\n').to_owned();
+        bundle.parts.push(Part::Material(text));
+        return Ok(bundle);
+    }
+    let left_out = digest.bytes.saturating_sub((head.len() + tail.len()) as u64);
+    bundle.parts = vec![
+        Part::Material(String::from_utf8_lossy(&head).into_owned()),
+        Part::Note(format!("({} left out)", text::bytes(left_out))),
+        Part::Material(String::from_utf8_lossy(&tail).trim_end_matches('\n').to_owned()),
+    ];
+    if let (Some(before), true) = (baseline.before.get(path), digest.bytes <= COMPARED) {
+        bundle.parts.extend(difference(before, &bundle.quotable[0]));
+    }
+    Ok(bundle)
+}
+
+/// Returns what is different from the start of the run.
+fn difference(before: &[u8], now: &str) -> Vec<Part> {
+    let before = String::from_utf8_lossy(before);
+    if before == now {
+        return vec![Part::Note("It is what it was when the run began.".to_owned())];
+    }
+    let diff = TextDiff::configure().timeout(COMPARING).diff_lines(before.as_ref(), now);
+    let lines = diff.unified_diff().context_radius(3).to_string();
+    let shown = text::head_tail(&lines, DIFFERENCE, 0).trim_end_matches('\n').to_owned();
+    vec![Part::Note("Changes since the run began:".to_owned()), Part::Material(shown)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn prompt(paths: &[&str]) -> Prompt {
+        let list: Vec<_> = paths.iter().map(|path| json!({"path": path, "description": "d"})).collect();
+        serde_json::from_value(json!({"goal": "g", "expectedOutput": list})).unwrap()
+    }
+
+    fn bundles(write: &[(&str, &[u8])], paths: &[&str]) -> Vec<Bundle> {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        for (path, content) in write {
+            workspace.write(path, content).unwrap();
+        }
+        Bundle::gather(&prompt(paths), &workspace, &Baseline::default(), &[], &[])
+    }
+
+    #[test]
+    fn a_small_file_is_shown_whole() {
+        let bundle = bundles(&[("a.md", b"one\ntwo\n")], &["a.md"]).remove(0);
+        assert_eq!(bundle.parts, [Part::Material("one\ntwo".into())]);
+        assert!(bundle.summary.starts_with("exists: 8 bytes, text/markdown, sha256 "), "{}", bundle.summary);
+    }
+
+    #[test]
+    fn a_large_file_is_shown_as_its_ends_and_what_changed() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let lines = |middle: &str| format!("{}{middle}\n{}", "a\n".repeat(4000), "b\n".repeat(4000));
+        workspace.write("big", lines("old").as_bytes()).unwrap();
+        let baseline = Baseline::take(&prompt(&["big"]), &workspace).unwrap();
+        let gather = || Bundle::gather(&prompt(&["big"]), &workspace, &baseline, &[], &[]).remove(0);
+        assert_eq!(gather().parts[3], Part::Note("It is what it was when the run began.".into()));
+        workspace.write("big", lines("new").as_bytes()).unwrap();
+        let bundle = gather();
+        let Part::Material(changed) = &bundle.parts[4] else { panic!("{:?}", bundle.parts) };
+        assert!(changed.contains("\n-old\n+new\n"), "{changed}");
+        assert!(bundle.holds("a new b") && !bundle.holds("old"));
+    }
+
+    #[test]
+    fn what_is_missing_outside_binary_or_empty_is_said() {
+        let found = bundles(&[("bin", b"\0\x01"), ("empty", b"")], &["no", "../out", "bin", "empty", "."]);
+        let notes = |at: usize| found[at].parts.clone();
+        assert_eq!(found[0].summary, "does not exist");
+        assert_eq!(found[1].summary, "cannot be used: `../out` is outside the workspace");
+        assert_eq!(notes(2), [Part::Note("(binary content)".into())]);
+        assert_eq!(notes(3), [Part::Note("(the file is empty)".into())]);
+        assert_eq!(found[4].summary, "exists: a folder");
+        assert_eq!(found[4].id, "E5");
+    }
+
+    #[test]
+    fn a_quote_is_found_however_it_is_set_and_only_where_it_is() {
+        let bundle = bundles(&[("a.csv", b"a,b\n| x |  y |,1\nlast line,2\n")], &["a.csv"]).remove(0);
+        for quote in ["| x | y |", "| | x | y |,1\n| last   line", "a,b", "CSV with", "text/csv"] {
+            assert!(bundle.holds(quote), "{quote}");
+        }
+        for quote in ["", "a,", "| |", "a,c", "LAST line"] {
+            assert!(!bundle.holds(quote), "{quote}");
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! Owns the checks that look at a file.
+//!
+//! A file that the run made unusable (a folder in its place, a loop of links, more than can be looked into) fails its checks; one that the
+//! system does not let tepa look at leaves them undecided.
+
+use std::io;
+
+use serde_json::{Value, json};
+
+use super::{Baseline, Finding};
+use crate::check::{Check, CsvCheck, JsonCheck};
+use crate::source::parse_yaml_value;
+use crate::text;
+use crate::workspace::{LARGEST_HASHED, Workspace, WorkspaceError};
+
+/// Keys and values that a file of YAML may hold.
+const MOST_NODES: usize = 1_000_000;
+
+/// How many violations of a schema, or files that were changed, are named.
+const MOST_NAMED: usize = 5;
+
+/// Characters that are quoted of a value or of what matched.
+const QUOTED: usize = 200;
+
+/// Why a check came to nothing.
+enum Trouble {
+    /// The file is not what could be checked, in these words: the check failed.
+    Failed(String),
+    /// The file could not be looked at: nothing is known.
+    Unable(String),
+}
+
+impl From<WorkspaceError> for Trouble {
+    fn from(error: WorkspaceError) -> Self {
+        match &error {
+            WorkspaceError::Missing(_) => Self::Failed("no such file".to_owned()),
+            WorkspaceError::Folder(_) => Self::Failed("a folder".to_owned()),
+            WorkspaceError::Io { source, .. }
+                if !matches!(source.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::Other) =>
+            {
+                Self::Unable(error.to_string())
+            }
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+/// Looks whether a check of a file holds, or says why that cannot be found out.
+pub(super) fn look(
+    check: &Check,
+    path: &str,
+    workspace: &Workspace,
+    baseline: &Baseline,
+) -> Result<Finding, String> {
+    let content = || workspace.read(path, LARGEST_HASHED).map_err(Trouble::from);
+    let (expected, found) = match check {
+        Check::Exists(_) => ("exists".to_owned(), exists(path, workspace)),
+        Check::Absent(_) => {
+            let found = exists(path, workspace).map(|(there, actual)| (!there, actual));
+            ("does not exist".to_owned(), found)
+        }
+        Check::MinBytes(least) => {
+            (format!("at least {}", exactly(*least)), size(path, workspace, |bytes| bytes >= *least))
+        }
+        Check::MaxBytes(most) => {
+            (format!("at most {}", exactly(*most)), size(path, workspace, |bytes| bytes <= *most))
+        }
+        Check::Contains(text) => {
+            (format!("`{text}`"), content().map(|bytes| search(&bytes, &literal(text), true)))
+        }
+        Check::NotContains(text) => {
+            (format!("no `{text}`"), content().map(|bytes| search(&bytes, &literal(text), false)))
+        }
+        Check::Matches(pattern) => (
+            format!("a match of `{}`", pattern.text()),
+            content().map(|bytes| search(&bytes, &Ok(pattern.regex().clone()), true)),
+        ),
+        Check::NotMatches(pattern) => (
+            format!("no match of `{}`", pattern.text()),
+            content().map(|bytes| search(&bytes, &Ok(pattern.regex().clone()), false)),
+        ),
+        Check::Json(check) => (json_in_words(check), content().map(|bytes| read_json(&bytes, check))),
+        Check::Csv(check) => (csv_in_words(check), content().map(|bytes| read_csv(&bytes, check))),
+        Check::Yaml(_) => ("YAML".to_owned(), content().map(|bytes| read_yaml(&bytes))),
+        Check::Sha256(hash) => (format!("sha256 {}", hash.text()), digest(path, workspace, hash.text())),
+        Check::Unchanged(_) => ("to be what it was when the run began".to_owned(), unchanged(path, baseline)),
+        Check::Command(_) => return Err("a command looks at no file".to_owned()),
+    };
+    match found {
+        Ok((passed, actual)) => Ok(Finding::of(passed, expected, actual)),
+        Err(Trouble::Failed(actual)) => Ok(Finding::of(false, expected, actual)),
+        Err(Trouble::Unable(reason)) => Err(reason),
+    }
+}
+
+/// Whether a check holds, and what is there.
+type Found = (bool, String);
+
+fn exists(path: &str, workspace: &Workspace) -> Result<Found, Trouble> {
+    match workspace.facts(path) {
+        Ok(facts) if facts.is_folder => Ok((true, "exists (a folder)".to_owned())),
+        Ok(facts) => Ok((true, format!("exists ({})", exactly(facts.bytes)))),
+        Err(WorkspaceError::Missing(_)) => Ok((false, "does not exist".to_owned())),
+        Err(WorkspaceError::Io { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => {
+            Ok((false, "does not exist".to_owned()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn size(path: &str, workspace: &Workspace, fits: impl Fn(u64) -> bool) -> Result<Found, Trouble> {
+    let facts = workspace.facts(path)?;
+    if facts.is_folder {
+        return Err(Trouble::Failed("a folder".to_owned()));
+    }
+    Ok((fits(facts.bytes), exactly(facts.bytes)))
+}
+
+/// Returns an expression that finds `text` as it stands.
+fn literal(text: &str) -> Result<regex::bytes::Regex, String> {
+    regex::bytes::Regex::new(&regex::escape(text)).map_err(|e| e.to_string())
+}
+
+fn search(bytes: &[u8], wanted: &Result<regex::bytes::Regex, String>, there: bool) -> Found {
+    let wanted = match wanted {
+        Ok(wanted) => wanted,
+        Err(problem) => return (false, problem.clone()),
+    };
+    match wanted.find(bytes) {
+        None => (!there, format!("nothing like it in {}", exactly(bytes.len() as u64))),
+        Some(found) => {
+            let line = bytes[..found.start()].split(|byte| *byte == b'\n').count();
+            let matched = String::from_utf8_lossy(found.as_bytes()).into_owned();
+            (there, format!("`{}` in line {line}", text::truncate(&matched, QUOTED)))
+        }
+    }
+}
+
+fn as_text(bytes: &[u8]) -> Result<&str, Found> {
+    std::str::from_utf8(bytes).map_err(|_| (false, "not UTF-8".to_owned()))
+}
+
+fn read_json(bytes: &[u8], check: &JsonCheck) -> Found {
+    let value: Value = match serde_json::from_slice(bytes) {
+        Ok(value) => value,
+        Err(e) => return (false, format!("not JSON: {e}")),
+    };
+    match check {
+        JsonCheck::Schema(schema) => match schema.violations(&value, MOST_NAMED) {
+            violations if violations.is_empty() => (true, "JSON that fits it".to_owned()),
+            violations => {
+                let violations: Vec<_> =
+                    violations.iter().map(|violation| text::truncate(violation, QUOTED)).collect();
+                (false, violations.join("; "))
+            }
+        },
+        JsonCheck::Equals { pointer, equals } => match value.pointer(pointer) {
+            None => (false, format!("nothing at `{pointer}`")),
+            // Numbers are equal by their value, however they are written.
+            Some(found) => {
+                let same = jsonschema::is_valid(&json!({"const": equals}), found);
+                (same, format!("`{}`", text::truncate(&found.to_string(), QUOTED)))
+            }
+        },
+    }
+}
+
+fn json_in_words(check: &JsonCheck) -> String {
+    match check {
+        JsonCheck::Schema(_) => "JSON that fits the schema".to_owned(),
+        JsonCheck::Equals { pointer, equals } if pointer.is_empty() => format!("the JSON value `{equals}`"),
+        JsonCheck::Equals { pointer, equals } => format!("the JSON value `{equals}` at `{pointer}`"),
+    }
+}
+
+fn read_csv(bytes: &[u8], check: &CsvCheck) -> Found {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut reader = csv::Reader::from_reader(bytes);
+    let counted = reader.headers().cloned().and_then(|header| {
+        let mut rows: u64 = 0;
+        for row in reader.records() {
+            row?;
+            rows += 1;
+        }
+        Ok((header, rows))
+    });
+    let (header, rows) = match counted {
+        Ok(counted) => counted,
+        Err(e) => return (false, format!("not CSV: {e}")),
+    };
+    let columns: Vec<&str> = header.iter().collect();
+    let passed = check.columns.as_ref().is_none_or(|wanted| wanted.iter().eq(&columns))
+        && check.min_rows.is_none_or(|least| rows >= least)
+        && check.max_rows.is_none_or(|most| rows <= most);
+    (passed, format!("CSV with {} and {}", columns_in_words(&columns), counted_rows(rows)))
+}
+
+fn csv_in_words(check: &CsvCheck) -> String {
+    let CsvCheck { columns, min_rows, max_rows } = check;
+    let rows = match (min_rows, max_rows) {
+        (None, None) => None,
+        (Some(least), None) => Some(format!("at least {}", counted_rows(*least))),
+        (None, Some(most)) => Some(format!("at most {}", counted_rows(*most))),
+        (Some(least), Some(most)) if least == most => Some(counted_rows(*least)),
+        (Some(least), Some(most)) => Some(format!("{least} to {}", counted_rows(*most))),
+    };
+    let parts: Vec<String> = columns.as_deref().map(columns_in_words).into_iter().chain(rows).collect();
+    if parts.is_empty() { "CSV".to_owned() } else { format!("CSV with {}", parts.join(" and ")) }
+}
+
+fn columns_in_words(columns: &[impl AsRef<str>]) -> String {
+    if columns.is_empty() {
+        return "no columns".to_owned();
+    }
+    text::truncate(&format!("the columns {}", text::ticked(columns)), QUOTED).into_owned()
+}
+
+fn counted_rows(rows: u64) -> String {
+    text::plural("row", usize::try_from(rows).unwrap_or(usize::MAX))
+}
+
+fn read_yaml(bytes: &[u8]) -> Found {
+    let text = match as_text(bytes) {
+        Ok(text) => text,
+        Err(found) => return found,
+    };
+    match parse_yaml_value(text.strip_prefix('\u{feff}').unwrap_or(text), MOST_NODES) {
+        Ok(_) => (true, "YAML".to_owned()),
+        Err(problem) => (false, format!("not YAML: {problem}")),
+    }
+}
+
+fn digest(path: &str, workspace: &Workspace, wanted: &str) -> Result<Found, Trouble> {
+    let digest = workspace.digest(path)?;
+    let Some(hash) = digest.sha256 else {
+        return Err(Trouble::Failed(format!("{}, too large to hash", text::bytes(digest.bytes))));
+    };
+    Ok((hash == wanted, format!("sha256 {hash}")))
+}
+
+fn unchanged(path: &str, baseline: &Baseline) -> Result<Found, Trouble> {
+    let seals = baseline.sealed.get(path);
+    let seals = seals.ok_or_else(|| Trouble::Unable("its state was not taken in time".to_owned()))?;
+    let broken = seals.broken();
+    let named: Vec<String> = broken
+        .iter()
+        .take(MOST_NAMED)
+        .map(|broken| format!("`{}` was {}", broken.path, broken.what))
+        .collect();
+    let more = broken.len().saturating_sub(MOST_NAMED);
+    Ok(match (named.is_empty(), more) {
+        (true, _) => (true, "unchanged".to_owned()),
+        (false, 0) => (false, named.join(", ")),
+        (false, more) => (false, format!("{}, and {more} more", named.join(", "))),
+    })
+}
+
+/// Returns a size that can be compared with another.
+fn exactly(bytes: u64) -> String {
+    text::plural("byte", usize::try_from(bytes).unwrap_or(usize::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompt::{Expected, ExpectedOutput, Prompt};
+
+    fn read(check: &Value) -> Check {
+        serde_json::from_value(check.clone()).unwrap()
+    }
+
+    fn found(content: &[u8], check: &Value) -> (bool, String, String) {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        workspace.write("f", content).unwrap();
+        let Finding { passed, expected, actual } =
+            look(&read(check), "f", &workspace, &Baseline::default()).unwrap();
+        (passed, expected, actual)
+    }
+
+    #[test]
+    fn every_check_of_content_passes_and_fails_with_what_is_there() {
+        let schema = json!({"json": {"schema": {"type": "object", "required": ["b"]}}});
+        let one = json!({"json": {"pointer": "/a", "equals": 1}});
+        let csv = json!({"csv": {"columns": ["a", "b"], "minRows": 1, "maxRows": 2}});
+        for (check, good, bad, expected, actual) in [
+            (json!({"minBytes": 2}), "ab", "a", "at least 2 bytes", "1 byte"),
+            (json!({"maxBytes": 1}), "a", "ab", "at most 1 byte", "2 bytes"),
+            (json!({"contains": "a.c"}), "\na.c", "abc", "`a.c`", "nothing like it in 3 bytes"),
+            (json!({"notContains": "x"}), "y", "y\nx", "no `x`", "`x` in line 2"),
+            (
+                json!({"matches": "^b+$"}),
+                "a\r\nbb\r\n",
+                "ab",
+                "a match of `^b+$`",
+                "nothing like it in 2 bytes",
+            ),
+            (json!({"notMatches": "b+"}), "a", "abb", "no match of `b+`", "`bb` in line 1"),
+            (schema, "{\"b\": 1}", "{}", "JSON that fits the schema", "\"b\" is a required property"),
+            (one.clone(), "{\"a\": 1.0}", "{\"a\": \"1\"}", "the JSON value `1` at `/a`", "`\"1\"`"),
+            (one, "{\"a\": 1}", "[]", "the JSON value `1` at `/a`", "nothing at `/a`"),
+            (
+                csv.clone(),
+                "\u{feff}a,b\r\n1,2\r\n",
+                "a,c\n1,2\n",
+                "CSV with the columns `a` and `b` and 1 to 2 rows",
+                "CSV with the columns `a` and `c` and 1 row",
+            ),
+            (
+                csv,
+                "a,b\n1,2\n3,4\n",
+                "a,b\n",
+                "CSV with the columns `a` and `b` and 1 to 2 rows",
+                "CSV with the columns `a` and `b` and 0 rows",
+            ),
+        ] {
+            assert!(found(good.as_bytes(), &check).0, "{check}");
+            assert_eq!(
+                found(bad.as_bytes(), &check),
+                (false, expected.to_owned(), actual.to_owned()),
+                "{check}"
+            );
+        }
+        assert!(found(b"a: [1]", &json!({"yaml": true})).0);
+        assert!(found(b"a: [1", &json!({"yaml": true})).2.starts_with("not YAML: "));
+        assert!(found(b"a,b\n1\n", &json!({"csv": {}})).2.starts_with("not CSV: "));
+        assert!(found(b"{", &json!({"json": {"schema": true}})).2.starts_with("not JSON: "));
+        assert_eq!(found(b"\xff", &json!({"yaml": true})).2, "not UTF-8");
+        let hash = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb";
+        assert!(found(b"a", &json!({"sha256": hash.to_uppercase()})).0);
+        assert!(!found(b"b", &json!({"sha256": hash})).0);
+    }
+
+    #[test]
+    fn binary_content_is_searched_as_it_is() {
+        assert!(found(b"\0\xff\0needle\xfe", &json!({"contains": "needle"})).0);
+        assert!(found(b"\0\xff", &json!({"notMatches": "needle"})).0);
+    }
+
+    #[test]
+    fn what_the_run_made_unusable_fails_and_what_the_system_withholds_decides_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        std::fs::create_dir(dir.path().join("folder")).unwrap();
+        std::fs::File::create(dir.path().join("sparse")).unwrap().set_len(1 << 40).unwrap();
+        let look = |check: Value, path: &str| look(&read(&check), path, &workspace, &Baseline::default());
+        let actual = |check: Value, path: &str| look(check, path).unwrap().actual;
+        assert_eq!(actual(json!({"contains": "a"}), "none"), "no such file");
+        assert_eq!(actual(json!({"contains": "a"}), "folder"), "a folder");
+        assert_eq!(actual(json!({"minBytes": 1}), "folder"), "a folder");
+        assert_eq!(actual(json!({"contains": "a"}), "sparse"), "`sparse` is larger than 268.4 MB");
+        assert_eq!(actual(json!({"minBytes": 1}), "sparse"), "1099511627776 bytes");
+        assert_eq!(actual(json!({"exists": true}), "sparse/below"), "does not exist");
+        assert_eq!(actual(json!({"exists": true}), "folder"), "exists (a folder)");
+        assert!(look(json!({"absent": true}), "none").unwrap().passed);
+        assert!(!look(json!({"absent": true}), "sparse").unwrap().passed);
+        for check in [
+            json!({"exists": true}),
+            json!({"absent": true}),
+            json!({"minBytes": 1}),
+            json!({"maxBytes": 1}),
+            json!({"contains": "a"}),
+            json!({"notContains": "a"}),
+            json!({"matches": "a"}),
+            json!({"notMatches": "a"}),
+            json!({"json": {"schema": true}}),
+            json!({"csv": {}}),
+            json!({"yaml": true}),
+            json!({"sha256": "a".repeat(64)}),
+        ] {
+            let error = look(check.clone(), &"n".repeat(300)).unwrap_err();
+            assert!(error.starts_with("cannot look at `nnn"), "{check}: {error}");
+        }
+        let error = look(json!({"unchanged": true}), "none").unwrap_err();
+        assert_eq!(error, "its state was not taken in time");
+    }
+
+    #[test]
+    fn unchanged_means_everything_in_a_folder_and_what_a_link_leads_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        workspace.write("data/[a]/x", b"x").unwrap();
+        workspace.write("one", b"1").unwrap();
+        let expected = |path: &str| Expected {
+            path: Some(path.to_owned()),
+            checks: vec![read(&json!({"unchanged": true}))],
+            ..Expected::default()
+        };
+        let list = ["data/[a]", "./one", "none"].map(expected).to_vec();
+        let prompt = Prompt {
+            goal: String::new(),
+            context: serde_json::Map::new(),
+            expected_output: ExpectedOutput::List(list),
+        };
+        let baseline = Baseline::take(&prompt, &workspace).unwrap();
+        let actual = |path: &str| {
+            look(&read(&json!({"unchanged": true})), path, &workspace, &baseline).unwrap().actual
+        };
+        assert_eq!(["data/[a]", "./one", "none"].map(actual), ["unchanged"; 3]);
+        workspace.write("data/[a]/x", b"y").unwrap();
+        workspace.write("data/[a]/z", b"z").unwrap();
+        workspace.write("one", b"2").unwrap();
+        workspace.write("none", b"").unwrap();
+        assert_eq!(actual("data/[a]"), "`data/[a]/x` was modified, `data/[a]/z` was created");
+        assert_eq!(actual("./one"), "`one` was modified");
+        assert_eq!(actual("none"), "`none` was created");
+    }
+}

@@ -1,0 +1,249 @@
+//! Owns the scripts that the commands of checks name: taken when the run begins, so that the run cannot rewrite its own judge.
+//!
+//! They are kept in memory and put on disk only to be run. A file that is an expected output is what a command judges, not what it judges
+//! by, and stays where it is.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::CheckError;
+use crate::check::{Check, CommandLine};
+use crate::prompt::Prompt;
+use crate::workspace::{LARGEST_HASHED, Workspace, WorkspaceError};
+
+/// What cannot be part of a word in a line for the shell, as far as names of files are concerned.
+const BETWEEN_WORDS: &[char] =
+    &[' ', '\t', '\n', '\r', ';', '|', '&', '<', '>', '(', ')', '=', '`', '$', '"', '\'', '{', '}'];
+
+/// Words after which a command comes.
+const BEFORE_COMMANDS: [&str; 11] =
+    ["if", "then", "elif", "else", "while", "until", "do", "!", "exec", "time", "env"];
+
+/// The files that commands name, as they were.
+#[derive(Debug, Default)]
+pub(super) struct Scripts {
+    /// The content, by the word that a command uses.
+    files: BTreeMap<String, Script>,
+}
+
+#[derive(Debug)]
+struct Script {
+    content: Vec<u8>,
+    /// Where it is, and where links lead from there; absolute.
+    places: Vec<PathBuf>,
+}
+
+impl Scripts {
+    /// Takes every file of the workspace that a command of `prompt` names.
+    pub(super) fn take(prompt: &Prompt, workspace: &Workspace) -> Result<Self, CheckError> {
+        let expected: Vec<PathBuf> =
+            prompt.expected_paths().filter_map(|(path, _)| workspace.relative(path).ok()).collect();
+        let mut files = BTreeMap::new();
+        for of in prompt.expected() {
+            for check in &of.checks {
+                let Check::Command(command) = check else { continue };
+                for word in words(&command.run) {
+                    if files.contains_key(word) || !is_script(word, &expected, workspace) {
+                        continue;
+                    }
+                    let script = Script::take(word, workspace).map_err(|error| CheckError {
+                        check: check.name(),
+                        path: of.path.clone(),
+                        reason: error.to_string(),
+                    })?;
+                    files.insert(word.to_owned(), script);
+                }
+            }
+        }
+        Ok(Self { files })
+    }
+
+    /// Returns where the files are.
+    pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
+        self.files.values().flat_map(|script| script.places.iter().map(PathBuf::as_path))
+    }
+
+    /// Puts the files into a folder of their own in `parent`, or says why that cannot be done.
+    pub(super) fn unpack(&self, parent: &Path) -> Result<Copies, String> {
+        if self.files.is_empty() {
+            return Ok(Copies::default());
+        }
+        let fail = |e: std::io::Error| format!("its scripts cannot be copied to `{}`: {e}", parent.display());
+        let folder = tempfile::Builder::new().prefix("tepa-checks-").tempdir_in(parent).map_err(fail)?;
+        let root = folder.path().canonicalize().map_err(fail)?;
+        // The names of the copies become part of lines for a shell.
+        if root.to_str().is_none_or(|path| path.contains(BETWEEN_WORDS)) {
+            return Err(format!(
+                "its scripts cannot be copied to `{}`: the name has blanks or quotes",
+                root.display()
+            ));
+        }
+        let mut paths = BTreeMap::new();
+        for (word, script) in &self.files {
+            let names = Path::new(word).components().filter(|part| matches!(part, Component::Normal(_)));
+            let copy = root.join(names.collect::<PathBuf>());
+            fs::create_dir_all(copy.parent().unwrap_or(&root)).map_err(fail)?;
+            fs::write(&copy, &script.content).map_err(fail)?;
+            read_only(&copy).map_err(fail)?;
+            paths.insert(word.clone(), copy.to_string_lossy().into_owned());
+        }
+        Ok(Copies { paths, _folder: Some(folder) })
+    }
+}
+
+impl Script {
+    fn take(word: &str, workspace: &Workspace) -> Result<Self, WorkspaceError> {
+        let root = workspace.root();
+        let mut places = vec![root.join(workspace.relative(word)?), root.join(workspace.resolved(word)?)];
+        places.dedup();
+        Ok(Self { content: workspace.read(word, LARGEST_HASHED)?, places })
+    }
+}
+
+/// Scripts on disk, for as long as this lives.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    /// The copy, by the word that a command uses.
+    paths: BTreeMap<String, String>,
+    _folder: Option<TempDir>,
+}
+
+impl Copies {
+    /// Returns the line with the copies in the place of the files that it names.
+    pub(super) fn instead_in(&self, line: &CommandLine) -> CommandLine {
+        match line {
+            CommandLine::Shell(text) => CommandLine::Shell(self.instead(text)),
+            CommandLine::Words(words) => CommandLine::Words(
+                words
+                    .iter()
+                    .map(|word| self.paths.get(word).cloned().unwrap_or_else(|| self.instead(word)))
+                    .collect(),
+            ),
+        }
+    }
+
+    fn instead(&self, text: &str) -> String {
+        let mut replaced = String::with_capacity(text.len());
+        let mut rest = 0;
+        for (start, word) in words_of(text) {
+            if let Some(copy) = self.paths.get(word) {
+                replaced.push_str(&text[rest..start]);
+                replaced.push_str(copy);
+                rest = start + word.len();
+            }
+        }
+        replaced.push_str(&text[rest..]);
+        replaced
+    }
+}
+
+/// Returns the words of a line that may name a script.
+pub(super) fn words(line: &CommandLine) -> Vec<&str> {
+    let inner = |text| words_of(text).into_iter().map(|(_, word)| word);
+    match line {
+        CommandLine::Shell(text) => inner(text).collect(),
+        // A program without a slash is looked up elsewhere; an argument may be a line for a shell in turn.
+        CommandLine::Words(words) => {
+            let program = words.first().filter(|program| program.contains('/'));
+            let arguments = words.iter().skip(1);
+            let whole = program.into_iter().chain(arguments.clone()).map(String::as_str);
+            whole.chain(arguments.flat_map(|argument| inner(argument))).collect()
+        }
+    }
+}
+
+/// Returns the words of a text for the shell with their places: not what is written to, and no program that is looked up elsewhere.
+fn words_of(text: &str) -> Vec<(usize, &str)> {
+    let mut words = Vec::new();
+    let (mut at, mut command_follows) = (0, true);
+    for word in text.split(BETWEEN_WORDS) {
+        let start = at;
+        at += word.len() + 1;
+        let before = text[..start].trim_end_matches([' ', '\t']);
+        let between = text[..start].chars().next_back();
+        if start > 0 && matches!(between, Some(';' | '|' | '&' | '(' | '\n' | '`' | '{')) {
+            command_follows = true;
+        }
+        if word.is_empty() {
+            continue;
+        }
+        // `NAME=value` stands before a command and is none.
+        let is_value = command_follows && between == Some('=');
+        let is_name = command_follows && text[at - 1..].starts_with('=');
+        let is_program = command_follows && !is_value && !word.contains('/');
+        command_follows = is_value || is_name || BEFORE_COMMANDS.contains(&word);
+        if !is_program && !before.ends_with('>') {
+            words.push((start, word));
+        }
+    }
+    words
+}
+
+fn is_script(word: &str, expected: &[PathBuf], workspace: &Workspace) -> bool {
+    let Ok(relative) = workspace.relative(word) else { return false };
+    !expected.iter().any(|path| relative.starts_with(path))
+        && workspace.facts(word).is_ok_and(|facts| facts.is_file)
+}
+
+#[cfg(unix)]
+fn read_only(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o555))
+}
+
+#[cfg(not(unix))]
+fn read_only(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn named(line: &str) -> Vec<&str> {
+        words_of(line).into_iter().map(|(_, word)| word).collect()
+    }
+
+    #[test]
+    fn what_is_looked_up_elsewhere_or_written_to_names_no_script() {
+        assert_eq!(named("python3 check.py --strict"), ["check.py", "--strict"]);
+        assert_eq!(named("./check.sh && test -f 'a b' | wc >out"), ["./check.sh", "-f", "a", "b"]);
+        assert_eq!(named("MODE=fast sh \"x.sh\" > log < in.txt"), ["fast", "x.sh", "in.txt"]);
+        assert_eq!(named("if grep x f; then\n  test x; fi"), ["x", "f", "x"]);
+    }
+
+    #[test]
+    fn copies_stand_in_for_what_was_there_when_the_run_began() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        for file in ["check.sh", "lib/more.sh", "out/report.md", "test"] {
+            workspace.write(file, b"then").unwrap();
+        }
+        let run = "./check.sh lib/more.sh out/report.md; test -f check.sh";
+        let prompt: Prompt = serde_json::from_value(json!({"goal": "g", "expectedOutput": [
+            {"path": "out", "description": "d"}, {"description": "d", "checks": [{"command": {"run": run}}]},
+            {"description": "d", "checks": [{"command": {"run": ["sh", "-c", "cat check.sh"]}}]}]}))
+        .unwrap();
+        let scripts = Scripts::take(&prompt, &workspace).unwrap();
+        workspace.write("check.sh", b"now").unwrap();
+        let root = workspace.root();
+        let places: Vec<_> = scripts.places().collect();
+        assert_eq!(places, [root.join("check.sh"), root.join("check.sh"), root.join("lib/more.sh")]);
+        let parent = tempfile::tempdir().unwrap();
+        let copies = scripts.unpack(parent.path()).unwrap();
+        let line = copies.instead_in(&CommandLine::Shell(run.to_owned())).to_string();
+        let folder = copies.paths["check.sh"].strip_suffix("/check.sh").unwrap();
+        assert_eq!(
+            line,
+            format!("{folder}/check.sh {folder}/lib/more.sh out/report.md; test -f {folder}/check.sh")
+        );
+        let words = ["sh", "-c", "cat check.sh"].map(str::to_owned).to_vec();
+        let line = copies.instead_in(&CommandLine::Words(words)).to_string();
+        assert_eq!(line, format!("sh -c cat {folder}/check.sh"));
+        assert_eq!(fs::read(format!("{folder}/check.sh")).unwrap(), b"then");
+    }
+}
