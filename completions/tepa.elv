@@ -54,6 +54,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --tool-timeout 'Milliseconds per tool call'
             cand --output 'What standard output carries: the feedback, one result object, or one event a line'
             cand --result 'Write the result to this file as well'
+            cand --report 'Write a report to this file, such as junit=report.xml (again for more, or with commas in between)'
             cand --log-level 'How much to show'
             cand --color 'When to use colour'
             cand -C 'Work in this folder'

@@ -66,6 +66,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand run" -l output -d 'What standa
 json\t'One result object'
 jsonl\t'One event a line'"
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l result -d 'Write the result to this file as well' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l report -d 'Write a report to this file, such as junit=report.xml (again for more, or with commas in between)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'
 verbose\t'With durations, tokens, reasoning, arguments, retries'"

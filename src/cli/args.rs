@@ -7,6 +7,8 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueP
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::{DurationText, LoggingLevel, ProviderKind, SandboxMode};
+use crate::report;
+use crate::text;
 use crate::tool::permission::{self, Rule, RuleError};
 
 /// The exit codes, shown by `tepa run --help` and compared with the README by a test.
@@ -179,6 +181,10 @@ pub(super) struct RunArguments {
     /// Write the result to this file as well
     #[arg(long, value_name = "FILE", env = "TEPA_RESULT", help_heading = "Output")]
     pub(super) result: Option<PathBuf>,
+    /// Write a report to this file, such as junit=report.xml (again for more, or with commas in between)
+    #[arg(long, value_name = "FORMAT=FILE", env = "TEPA_REPORT", value_delimiter = ',', help_heading = "Output",
+          value_parser = ReportArgument::parse)]
+    pub(super) report: Vec<ReportArgument>,
     /// Do not record the run under .tepa/runs
     #[arg(long, help_heading = "Output")]
     pub(super) no_journal: bool,
@@ -305,6 +311,29 @@ impl Rules {
     fn parse(text: &str) -> Result<Self, RuleError> {
         let rules = permission::split(text).into_iter();
         rules.map(|rule| Rule::parse(rule).map(|rule| rule.to_string())).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// A report and the file for it.
+#[derive(Debug, Clone)]
+pub(super) struct ReportArgument {
+    pub(super) format: report::Format,
+    pub(super) path: PathBuf,
+}
+
+impl ReportArgument {
+    fn parse(text: &str) -> Result<Self, String> {
+        let names = report::Format::ALL.map(report::Format::name);
+        let formats = text::ticked_or(names);
+        match text.split_once('=') {
+            None => Err(format!("it needs a format and a file: FORMAT=FILE, with {formats}")),
+            Some((_, "")) => Err("it names no file".to_owned()),
+            Some((name, path)) => report::Format::ALL
+                .into_iter()
+                .find(|format| format.name() == name)
+                .map(|format| Self { format, path: path.into() })
+                .ok_or_else(|| format!("`{name}` is no format of a report: it is {formats}")),
+        }
     }
 }
 

@@ -73,6 +73,7 @@ fn options(arguments: &RunArguments, config: &Config, environment: &Environment)
         replay: arguments.replay.clone().or_else(beside).as_ref().map(resolve),
         record: arguments.record.as_ref().map(resolve),
         result: arguments.result.as_ref().map(resolve),
+        reports: arguments.report.iter().map(|report| (report.format, resolve(&report.path))).collect(),
         protected: [Some(&arguments.prompt), arguments.config.as_ref()]
             .into_iter()
             .flatten()
