@@ -13,7 +13,13 @@ use crate::persist;
 /// Where runs are recorded, below the workspace.
 pub const FOLDER: &str = ".tepa/runs";
 
-/// The events of one run, `events.jsonl`.
+/// The file of a run's events, in its folder.
+pub const EVENTS: &str = "events.jsonl";
+
+/// The file of a run's result, in its folder.
+pub const RESULT: &str = "result.json";
+
+/// The events of one run.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
@@ -31,7 +37,7 @@ impl Journal {
                 .hint("make the folder writable, or run without a record: `--no-journal`")
         };
         fs::create_dir_all(&folder).map_err(|e| fail(&e))?;
-        let path = folder.join("events.jsonl");
+        let path = folder.join(EVENTS);
         let file = OpenOptions::new().append(true).create_new(true).open(&path).map_err(|e| fail(&e))?;
         file.try_lock().map_err(|e| fail(&e.into()))?;
         Ok(Self { file, path, written: 0 })

@@ -272,6 +272,70 @@ fn the_variable_names_reports_as_well() {
     }
 }
 
+#[test]
+fn github_gets_a_summary_outputs_and_annotations_and_obeys_nothing_else() {
+    let folder = folder("");
+    let evil = "no\n::set-output name=status::pass\n<img src=x> | `` ``` %0A";
+    let replies = fs::read_to_string(folder.path().join("prompt.replay.yaml")).unwrap()
+        + WRITES_ONE
+        + &format!(
+            "  - {{stage: evaluator, json: {}}}\n",
+            json!({"verdict": "fail", "confidence": 0.9, "feedback": evil})
+        );
+    fs::write(folder.path().join("prompt.replay.yaml"), replies).unwrap();
+    fs::write(folder.path().join("summary"), "before\n").unwrap();
+    let mut command = run(folder.path());
+    command
+        .env("GITHUB_ACTIONS", "true")
+        .env("GITHUB_OUTPUT", "outputs")
+        .env("GITHUB_STEP_SUMMARY", "summary");
+    let output = finish(&mut command);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let stderr = text(&output.stderr);
+    let (token, rest) = stderr.strip_prefix("::stop-commands::").unwrap().split_once('\n').unwrap();
+    let (said, annotations) = rest.split_once(&format!("::{token}::\n")).unwrap();
+    assert!(said.contains("set-output"), "{said}");
+    let lines: Vec<_> = annotations.lines().collect();
+    assert!(lines.iter().all(|line| line.starts_with("::error title=tepa%3A ")), "{annotations}");
+    assert!(lines[0].contains("%0A::set-output name=status::pass%0A"), "{annotations}");
+    assert!(lines[0].contains("%250A"), "{annotations}");
+
+    let outputs = fs::read_to_string(folder.path().join("outputs")).unwrap();
+    let form = Regex::new(r"^(?:[a-z-]+<<(tepa-[0-9a-f]{32})\n[^\n]*\ntepa-[0-9a-f]{32}\n){4}$").unwrap();
+    assert!(form.is_match(&outputs), "{outputs}");
+    assert!(outputs.contains("\nfail\n") && outputs.contains("\n1\n"), "{outputs}");
+    let result = outputs.lines().find(|line| line.ends_with("result.json")).unwrap();
+    assert!(Path::new(result).exists(), "{result}");
+
+    let summary = fs::read_to_string(folder.path().join("summary")).unwrap();
+    assert!(summary.starts_with("before\n# ✗ fail: Write &lt;two&gt; files &amp; say"), "{summary}");
+    assert!(!summary.replace(evil, "").contains("<img"), "{summary}");
+    assert!(summary.contains(&format!("````text\n{evil}")), "{summary}");
+}
+
+#[test]
+fn a_file_that_github_promised_has_to_be_there() {
+    let folder = folder(&format!("{WRITES_ONE}{PASS}"));
+    let output = finish(run(folder.path()).env("GITHUB_OUTPUT", "no/such/file"));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("which `GITHUB_OUTPUT` names"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn markdown_shows_the_cycles_and_what_was_found_wanting() {
+    let markdown = Format::Markdown.render(&recorded(&fixture("run.jsonl"))).unwrap();
+    for holds in [
+        "# ✓ pass",
+        "## What was judged",
+        "## Cycle 2: ✓ pass",
+        "## Cycle 1: ✗ fail",
+        "Feedback:",
+        "## Tokens and cost",
+    ] {
+        assert!(markdown.contains(holds), "{holds} in {markdown}");
+    }
+}
+
 /// Returns recorded events as a report.
 fn recorded(events: &[Value]) -> Report {
     let line = |(event, seq): (&Value, u64)| {
@@ -300,7 +364,13 @@ fn fixture(name: &str) -> Vec<Value> {
 #[test]
 fn hostile_text_stays_text() {
     for events in ["hostile.jsonl", "run.jsonl", "stopped.jsonl"] {
-        assert_surefire(&Format::Junit.render(&recorded(&fixture(events))).unwrap());
+        let report = recorded(&fixture(events));
+        assert_surefire(&Format::Junit.render(&report).unwrap());
+        let markdown = Format::Markdown.render(&report).unwrap();
+        let outside: String =
+            markdown.split("```text\n").map(|part| part.rsplit("\n```").next().unwrap()).collect();
+        assert!(!outside.contains("\n::") && !outside.contains('<'), "{outside}");
+        assert!(markdown.chars().all(|character| character == '\n' || !character.is_control()));
     }
 }
 

@@ -6,26 +6,32 @@ use std::io;
 use std::path::PathBuf;
 
 use super::fold::Report;
-use super::junit;
+use super::{junit, markdown};
 use crate::error::Error;
 use crate::event::{Envelope, EventSink, RunEvent};
 use crate::persist;
+
+/// Bytes of a Markdown report: a comment or a summary that is longer is refused where it goes.
+const LONGEST: usize = 1_000_000;
 
 /// The form of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// JUnit XML, for CI systems.
     Junit,
+    /// Markdown, for summaries and comments.
+    Markdown,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 1] = [Self::Junit];
+    pub const ALL: [Self; 2] = [Self::Junit, Self::Markdown];
 
     /// Returns the format's name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Junit => "junit",
+            Self::Markdown => "markdown",
         }
     }
 
@@ -33,6 +39,7 @@ impl Format {
     pub fn render(self, report: &Report) -> io::Result<String> {
         match self {
             Self::Junit => Ok(junit::render(report)),
+            Self::Markdown => Ok(markdown::render(report, LONGEST)),
         }
     }
 }

@@ -7,8 +7,11 @@ mod case;
 mod clean;
 mod file;
 mod fold;
+pub mod github;
 mod junit;
+mod markdown;
 mod record;
+mod words;
 
 pub use file::{Format, ReportFile};
 pub use fold::{Criterion, Cycle, Report, Span, StepRecord, ToolCall};

@@ -15,7 +15,7 @@ use crate::config::{Catalog, Config, Environment, Prices};
 use crate::error::Error;
 use crate::event::{EventSink, Fanout, SystemClock};
 use crate::hook::HookBus;
-use crate::journal::{Journal, ResultFile};
+use crate::journal::{self, Journal, ResultFile};
 use crate::pipeline::{Cancel, Finished, Pipeline};
 use crate::prompt::Prompt;
 use crate::report::{Format, ReportFile};
@@ -92,7 +92,7 @@ impl Session {
         }
         if options.journal {
             let journal = Journal::create(root, &run_id)?;
-            required_sinks.push(Box::new(ResultFile::at(journal.folder().join("result.json"))?));
+            required_sinks.push(Box::new(ResultFile::at(journal.folder().join(journal::RESULT))?));
             required_sinks.push(Box::new(journal));
         }
         let clock = Arc::new(SystemClock::default());
