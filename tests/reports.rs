@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 
 use regex::Regex;
 use serde_json::{Value, json};
+use sha2::Digest as _;
 use tempfile::TempDir;
 use tepa::report::{Format, Report};
 
@@ -372,6 +373,68 @@ fn hostile_text_stays_text() {
         assert!(!outside.contains("\n::") && !outside.contains('<'), "{outside}");
         assert!(markdown.chars().all(|character| character == '\n' || !character.is_control()));
     }
+}
+
+/// Returns the page's tags, each with its name and its attributes; a `<` that opens none panics.
+fn tags(html: &str) -> Vec<(String, Vec<String>)> {
+    let tag =
+        Regex::new(r#"(?s)<(!DOCTYPE html|/?[a-z][a-z0-9]*)((?:\s+[a-zA-Z-]+(?:="[^"<]*")?)*)\s*/?>|<"#)
+            .unwrap();
+    let name = Regex::new(r#"\s([a-zA-Z-]+)(?:="[^"]*")?"#).unwrap();
+    tag.captures_iter(html)
+        .map(|found| {
+            let tag = found.get(1).unwrap_or_else(|| panic!("a bare `<`")).as_str().to_owned();
+            (tag, name.captures_iter(&found[2]).map(|found| found[1].to_owned()).collect())
+        })
+        .collect()
+}
+
+#[test]
+fn a_page_holds_nothing_that_runs_and_nothing_from_elsewhere() {
+    let reference = Regex::new("href=\"([^\"]*)\"").unwrap();
+    for events in ["hostile.jsonl", "run.jsonl", "stopped.jsonl"] {
+        let mut events = fixture(events);
+        // Markup wherever text is.
+        let mut text = serde_json::to_string(&events).unwrap();
+        for word in ["Count the open issues by label", "Fetch the open issues", "The report"] {
+            text = text.replace(word, "</pre></title><script src=//e.org>x</script><img src=x onerror='y'>");
+        }
+        events = serde_json::from_str(&text).unwrap();
+        let html = Format::Html.render(&recorded(&events)).unwrap();
+        for (tag, attributes) in tags(&html) {
+            let tag = tag.trim_start_matches('/');
+            let foreign =
+                ["script", "img", "iframe", "object", "embed", "link", "form", "base", "foreignObject"];
+            assert!(!foreign.contains(&tag), "{tag}");
+            for attribute in &attributes {
+                assert!(
+                    !attribute.starts_with("on") && attribute != "src" && attribute != "style",
+                    "{attribute}"
+                );
+            }
+        }
+        for link in reference.captures_iter(&html) {
+            assert!(link[1].starts_with("#cycle-"), "{}", &link[1]);
+        }
+        let style = html.split("<style>").nth(1).unwrap().split("</style>").next().unwrap();
+        assert!(!style.contains("url(") && !style.contains("@import"));
+        let hash =
+            base64::Engine::encode(&base64::engine::general_purpose::STANDARD, sha2::Sha256::digest(style));
+        assert!(
+            html.contains(&format!("style-src '{}'", format!("sha256-{hash}").replace('/', "&#x2f;"))),
+            "the style is not the page's own"
+        );
+    }
+}
+
+#[test]
+fn a_page_shows_every_cycle_with_its_plan_and_says_everything_in_words() {
+    let html = Format::Html.render(&recorded(&fixture("run.jsonl"))).unwrap();
+    assert_eq!(html.matches("<title id=\"plan-").count(), 2);
+    assert_eq!(html.matches("<h2 id=\"h-cycle-").count(), 2);
+    assert!(html.contains("count after fetch"), "{html}");
+    assert_eq!(html.matches("<h1>").count(), 1);
+    assert!(html.contains("lang=\"en\"") && html.contains("name=\"viewport\""));
 }
 
 #[test]

@@ -62,6 +62,16 @@ impl Case {
             detail: clean::text(detail).trim().to_owned(),
         }
     }
+
+    /// Whether this is the criterion that something was said about.
+    pub(super) fn of(&self, said: &Criterion) -> bool {
+        let name = criterion_name(said.path.as_deref().unwrap_or_default(), &said.criterion);
+        self.kind == Kind::Criterion && self.name == clean::line(&name, LONGEST_NAME)
+    }
+}
+
+fn criterion_name(of: &str, text: &str) -> String {
+    format!("{of}: {text}")
 }
 
 /// Returns everything that is judged of a run, the verdict first.
@@ -176,7 +186,7 @@ impl<'r> Judged<'r> {
                 (None, Some(Verdict::Pass)) => (Outcome::Passed, String::new()),
                 (None, _) => (Outcome::Skipped, "it was not judged by itself".to_owned()),
             };
-            Case::new(Kind::Criterion, &format!("{name}: {text}"), outcome, &detail)
+            Case::new(Kind::Criterion, &criterion_name(name, text), outcome, &detail)
         };
         expected.criteria.iter().map(case).collect()
     }

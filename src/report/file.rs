@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::fold::Report;
-use super::{junit, markdown};
+use super::{html, junit, markdown};
 use crate::error::Error;
 use crate::event::{Envelope, EventSink, RunEvent};
 use crate::persist;
@@ -21,17 +21,20 @@ pub enum Format {
     Junit,
     /// Markdown, for summaries and comments.
     Markdown,
+    /// One page, for a browser.
+    Html,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 2] = [Self::Junit, Self::Markdown];
+    pub const ALL: [Self; 3] = [Self::Junit, Self::Markdown, Self::Html];
 
     /// Returns the format's name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Junit => "junit",
             Self::Markdown => "markdown",
+            Self::Html => "html",
         }
     }
 
@@ -40,6 +43,7 @@ impl Format {
         match self {
             Self::Junit => Ok(junit::render(report)),
             Self::Markdown => Ok(markdown::render(report, LONGEST)),
+            Self::Html => html::render(report),
         }
     }
 }

@@ -8,6 +8,8 @@ mod clean;
 mod file;
 mod fold;
 pub mod github;
+pub mod graph;
+mod html;
 mod junit;
 mod markdown;
 mod record;

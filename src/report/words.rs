@@ -15,6 +15,15 @@ pub(super) enum Tone {
 }
 
 impl Tone {
+    /// Returns the class by which a page colours it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Bad => "bad",
+            Self::Open => "open",
+        }
+    }
+
     /// Returns a sign that is told apart without colour.
     pub(super) fn sign(self) -> &'static str {
         match self {
