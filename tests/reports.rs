@@ -337,6 +337,49 @@ fn markdown_shows_the_cycles_and_what_was_found_wanting() {
     }
 }
 
+#[test]
+fn the_journal_gives_the_reports_that_the_run_wrote() {
+    let folder = folder(&format!("{WRITES_ONE}{PASS}"));
+    let reports = ["junit=a.xml", "markdown=a.md", "html=a.html"].map(|report| ["--report", report]);
+    finish(run(folder.path()).args(reports.concat()));
+    for (format, file) in [("junit", "a.xml"), ("markdown", "a.md"), ("html", "a.html")] {
+        let written = fs::read_to_string(folder.path().join(file)).unwrap();
+        let output = finish(tepa(folder.path()).args(["runs", "report", "latest", "--format", format]));
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stdout), written);
+        let to_file = ["runs", "report", "0", "--format", format, "-o", "again"];
+        assert_eq!(finish(tepa(folder.path()).args(to_file)).status.code(), Some(0));
+        assert_eq!(fs::read_to_string(folder.path().join("again")).unwrap(), written);
+    }
+    for (format, holds) in [
+        ("mermaid", "s0[\"one (file_write)\"]"),
+        ("dot", "digraph plan {"),
+        ("svg", "<title>one: write it</title>"),
+    ] {
+        let output = finish(tepa(folder.path()).args(["runs", "plan", "latest", "--format", format]));
+        assert!(text(&output.stdout).contains(holds), "{}", text(&output.stdout));
+    }
+}
+
+#[test]
+fn a_run_that_is_not_there_or_not_whole_is_exit_2() {
+    let folder = folder(&format!("{WRITES_ONE}{PASS}"));
+    let code = |arguments: &[&str]| finish(tepa(folder.path()).arg("runs").args(arguments)).status.code();
+    assert_eq!(code(&["report", "latest"]), Some(2));
+    finish(&mut run(folder.path()));
+    assert_eq!(code(&["report", "no-such-run"]), Some(2));
+    assert_eq!(code(&["report", "latest", "-o", "no/such/folder"]), Some(4));
+    let journal = fs::read_dir(folder.path().join(".tepa/runs")).unwrap().next().unwrap().unwrap().path();
+    let events = journal.join("events.jsonl");
+    let whole = fs::read_to_string(&events).unwrap();
+    // tepa was killed in the middle of a line: the report says that there is no end.
+    fs::write(&events, &whole[..whole.len() / 2]).unwrap();
+    let output = finish(tepa(folder.path()).args(["runs", "report", "latest"]));
+    assert!(text(&output.stdout).starts_with("# – no end"), "{}", text(&output.stdout));
+    fs::write(&events, "{}\n{}\n").unwrap();
+    assert_eq!(code(&["plan", "latest"]), Some(2));
+}
+
 /// Returns recorded events as a report.
 fn recorded(events: &[Value]) -> Report {
     let line = |(event, seq): (&Value, u64)| {

@@ -30,6 +30,18 @@ pub enum Drawing {
 }
 
 impl Drawing {
+    /// Every form.
+    pub const ALL: [Self; 3] = [Self::Mermaid, Self::Dot, Self::Svg];
+
+    /// Returns the form's name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mermaid => "mermaid",
+            Self::Dot => "dot",
+            Self::Svg => "svg",
+        }
+    }
+
     /// Returns the plan in this form.
     pub fn render(self, plan: &Plan) -> String {
         match self {
