@@ -25,6 +25,9 @@ _tepa() {
             tepa,run)
                 cmd="tepa__subcmd__run"
                 ;;
+            tepa,runs)
+                cmd="tepa__subcmd__runs"
+                ;;
             tepa,tools)
                 cmd="tepa__subcmd__tools"
                 ;;
@@ -40,11 +43,20 @@ _tepa() {
             tepa__subcmd__help,run)
                 cmd="tepa__subcmd__help__subcmd__run"
                 ;;
+            tepa__subcmd__help,runs)
+                cmd="tepa__subcmd__help__subcmd__runs"
+                ;;
             tepa__subcmd__help,tools)
                 cmd="tepa__subcmd__help__subcmd__tools"
                 ;;
             tepa__subcmd__help,validate)
                 cmd="tepa__subcmd__help__subcmd__validate"
+                ;;
+            tepa__subcmd__help__subcmd__runs,plan)
+                cmd="tepa__subcmd__help__subcmd__runs__subcmd__plan"
+                ;;
+            tepa__subcmd__help__subcmd__runs,report)
+                cmd="tepa__subcmd__help__subcmd__runs__subcmd__report"
                 ;;
             tepa__subcmd__help__subcmd__tools,call)
                 cmd="tepa__subcmd__help__subcmd__tools__subcmd__call"
@@ -54,6 +66,24 @@ _tepa() {
                 ;;
             tepa__subcmd__help__subcmd__tools,show)
                 cmd="tepa__subcmd__help__subcmd__tools__subcmd__show"
+                ;;
+            tepa__subcmd__runs,help)
+                cmd="tepa__subcmd__runs__subcmd__help"
+                ;;
+            tepa__subcmd__runs,plan)
+                cmd="tepa__subcmd__runs__subcmd__plan"
+                ;;
+            tepa__subcmd__runs,report)
+                cmd="tepa__subcmd__runs__subcmd__report"
+                ;;
+            tepa__subcmd__runs__subcmd__help,help)
+                cmd="tepa__subcmd__runs__subcmd__help__subcmd__help"
+                ;;
+            tepa__subcmd__runs__subcmd__help,plan)
+                cmd="tepa__subcmd__runs__subcmd__help__subcmd__plan"
+                ;;
+            tepa__subcmd__runs__subcmd__help,report)
+                cmd="tepa__subcmd__runs__subcmd__help__subcmd__report"
                 ;;
             tepa__subcmd__tools,call)
                 cmd="tepa__subcmd__tools__subcmd__call"
@@ -86,7 +116,7 @@ _tepa() {
 
     case "${cmd}" in
         tepa)
-            opts="-q -C -h -V --log-level --color --quiet --directory --help --version run validate tools completions help"
+            opts="-q -C -h -V --log-level --color --quiet --directory --help --version run validate tools runs completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -146,7 +176,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__help)
-            opts="run validate tools completions help"
+            opts="run validate tools runs completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -190,6 +220,48 @@ _tepa() {
         tepa__subcmd__help__subcmd__run)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__help__subcmd__runs)
+            opts="report plan"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__help__subcmd__runs__subcmd__plan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__help__subcmd__runs__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -272,7 +344,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__run)
-            opts="-q -C -h -V --provider --base-url --model --planner-model --executor-model --evaluator-model --replay --record --config --allow-unknown --tools --deny-tool --sandbox --max-cycles --max-tokens --max-cost --timeout --tool-timeout --output --result --no-journal --log-level --color --quiet --directory --help --version"
+            opts="-q -C -h -V --provider --base-url --model --planner-model --executor-model --evaluator-model --replay --record --config --allow-unknown --tools --deny-tool --sandbox --max-cycles --max-tokens --max-cost --timeout --tool-timeout --output --result --report --no-journal --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -351,6 +423,180 @@ _tepa() {
                     return 0
                     ;;
                 --result)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-level)
+                    COMPREPLY=($(compgen -W "minimal standard verbose" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__runs)
+            opts="-q -C -h -V --log-level --color --quiet --directory --help --version report plan help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --log-level)
+                    COMPREPLY=($(compgen -W "minimal standard verbose" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__runs__subcmd__help)
+            opts="report plan help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__runs__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__runs__subcmd__help__subcmd__plan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__runs__subcmd__help__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__runs__subcmd__plan)
+            opts="-o -q -C -h -V --format --output --log-level --color --quiet --directory --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --format)
+                    COMPREPLY=($(compgen -W "mermaid dot svg" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-level)
+                    COMPREPLY=($(compgen -W "minimal standard verbose" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__runs__subcmd__report)
+            opts="-o -q -C -h -V --format --output --log-level --color --quiet --directory --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --format)
+                    COMPREPLY=($(compgen -W "junit markdown html" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

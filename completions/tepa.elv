@@ -31,6 +31,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand run 'Run a task'
             cand validate 'Check prompt and config files without calling a provider'
             cand tools 'Show the tools that a run has, and call one by hand'
+            cand runs 'Make something of runs that are recorded under .tepa/runs'
             cand completions 'Print a completion script'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -54,6 +55,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --tool-timeout 'Milliseconds per tool call'
             cand --output 'What standard output carries: the feedback, one result object, or one event a line'
             cand --result 'Write the result to this file as well'
+            cand --report 'Write a report to this file, such as junit=report.xml (again for more, or with commas in between)'
             cand --log-level 'How much to show'
             cand --color 'When to use colour'
             cand -C 'Work in this folder'
@@ -155,6 +157,62 @@ set edit:completion:arg-completer[tepa] = {|@words|
         }
         &'tepa;tools;help;help'= {
         }
+        &'tepa;runs'= {
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+            cand report 'Write the report of a run, as `tepa run --report` does'
+            cand plan 'Draw the last plan of a run'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'tepa;runs;report'= {
+            cand --format 'The form of the report'
+            cand -o 'Write to this file instead of standard output'
+            cand --output 'Write to this file instead of standard output'
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'tepa;runs;plan'= {
+            cand --format 'The form of the drawing'
+            cand -o 'Write to this file instead of standard output'
+            cand --output 'Write to this file instead of standard output'
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'tepa;runs;help'= {
+            cand report 'Write the report of a run, as `tepa run --report` does'
+            cand plan 'Draw the last plan of a run'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'tepa;runs;help;report'= {
+        }
+        &'tepa;runs;help;plan'= {
+        }
+        &'tepa;runs;help;help'= {
+        }
         &'tepa;completions'= {
             cand --log-level 'How much to show'
             cand --color 'When to use colour'
@@ -171,6 +229,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand run 'Run a task'
             cand validate 'Check prompt and config files without calling a provider'
             cand tools 'Show the tools that a run has, and call one by hand'
+            cand runs 'Make something of runs that are recorded under .tepa/runs'
             cand completions 'Print a completion script'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -188,6 +247,14 @@ set edit:completion:arg-completer[tepa] = {|@words|
         &'tepa;help;tools;show'= {
         }
         &'tepa;help;tools;call'= {
+        }
+        &'tepa;help;runs'= {
+            cand report 'Write the report of a run, as `tepa run --report` does'
+            cand plan 'Draw the last plan of a run'
+        }
+        &'tepa;help;runs;report'= {
+        }
+        &'tepa;help;runs;plan'= {
         }
         &'tepa;help;completions'= {
         }

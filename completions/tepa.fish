@@ -37,6 +37,7 @@ complete -c tepa -n "__fish_tepa_needs_command" -s V -l version -d 'Print versio
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "run" -d 'Run a task'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "validate" -d 'Check prompt and config files without calling a provider'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
+complete -c tepa -n "__fish_tepa_needs_command" -f -a "runs" -d 'Make something of runs that are recorded under .tepa/runs'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "completions" -d 'Print a completion script'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l provider -d 'Who answers model calls' -r -f -a "anthropic\t''
@@ -66,6 +67,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand run" -l output -d 'What standa
 json\t'One result object'
 jsonl\t'One event a line'"
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l result -d 'Write the result to this file as well' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l report -d 'Write a report to this file, such as junit=report.xml (again for more, or with commas in between)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'
 verbose\t'With durations, tokens, reasoning, arguments, retries'"
@@ -150,6 +152,50 @@ complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcomm
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one tool with its parameters'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from help" -f -a "call" -d 'Call one tool in this folder and print what it returns'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -f -a "report" -d 'Write the report of a run, as `tepa run --report` does'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -f -a "plan" -d 'Draw the last plan of a run'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from report" -l format -d 'The form of the report' -r -f -a "junit\t''
+markdown\t''
+html\t''"
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from report" -s o -l output -d 'Write to this file instead of standard output' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from report" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from report" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from report" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from report" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from report" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from plan" -l format -d 'The form of the drawing' -r -f -a "mermaid\t''
+dot\t''
+svg\t''"
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from plan" -s o -l output -d 'Write to this file instead of standard output' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from plan" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from plan" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from plan" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from plan" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from plan" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "report" -d 'Write the report of a run, as `tepa run --report` does'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Draw the last plan of a run'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'
 verbose\t'With durations, tokens, reasoning, arguments, retries'"
@@ -160,11 +206,14 @@ complete -c tepa -n "__fish_tepa_using_subcommand completions" -s C -l directory
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -s V -l version -d 'Print version'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools completions help" -f -a "run" -d 'Run a task'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools completions help" -f -a "validate" -d 'Check prompt and config files without calling a provider'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools completions help" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools completions help" -f -a "completions" -d 'Print a completion script'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools runs completions help" -f -a "run" -d 'Run a task'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools runs completions help" -f -a "validate" -d 'Check prompt and config files without calling a provider'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools runs completions help" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools runs completions help" -f -a "runs" -d 'Make something of runs that are recorded under .tepa/runs'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools runs completions help" -f -a "completions" -d 'Print a completion script'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools runs completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "list" -d 'List the tools that a run has here: built-in ones, commands, those of MCP servers'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "show" -d 'Show one tool with its parameters'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "call" -d 'Call one tool in this folder and print what it returns'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "report" -d 'Write the report of a run, as `tepa run --report` does'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "plan" -d 'Draw the last plan of a run'

@@ -16,7 +16,49 @@ use crate::persist::Place;
 /// Where runs are recorded, below the workspace.
 pub const FOLDER: &str = ".tepa/runs";
 
-/// The events of one run, `events.jsonl`.
+/// The file of a run's events, in its folder.
+pub const EVENTS: &str = "events.jsonl";
+
+/// The file of a run's result, in its folder.
+pub const RESULT: &str = "result.json";
+
+/// The name of the newest run.
+pub const LATEST: &str = "latest";
+
+/// Returns the folder of the run below `root` that `name` names: its id, the beginning of its id, or [`LATEST`].
+///
+/// # Errors
+/// There is no such run, or more than one.
+pub fn find(root: &Path, name: &str) -> Result<PathBuf, Error> {
+    let folder = root.join(FOLDER);
+    let entries = match fs::read_dir(&folder) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            return Err(Error::usage(format!("cannot read `{FOLDER}`")).because(&e));
+        }
+        entries => entries.into_iter().flatten(),
+    };
+    let mut ids: Vec<String> =
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    // Ids begin with the time, so the last one is the newest.
+    ids.sort_unstable();
+    let found: Vec<&String> = match name {
+        LATEST => ids.last().into_iter().collect(),
+        "" => Vec::new(),
+        name => ids.iter().filter(|id| id.starts_with(name)).collect(),
+    };
+    match found.as_slice() {
+        [id] => Ok(folder.join(id)),
+        [] if ids.is_empty() => Err(Error::usage(format!("no run is recorded under `{FOLDER}`"))
+            .hint("run a task here, or say where with `-C DIR`")),
+        [] => Err(Error::usage(format!("no run under `{FOLDER}` is called `{name}`"))
+            .hint(format!("the newest is `{}`", ids[ids.len() - 1]))),
+        [id, ..] if *id == name => Ok(folder.join(id)),
+        several => Err(Error::usage(format!("`{name}` is the beginning of {} runs", several.len()))
+            .hint("give more of the id")),
+    }
+}
+
+/// The events of one run.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
@@ -40,19 +82,19 @@ impl Journal {
             let below = Path::new(FOLDER).join(run_id);
             root.create_dir_all(&below)?;
             let held = root.open_dir(&below)?;
-            let file = held.open_with("events.jsonl", OpenOptions::new().append(true).create_new(true))?;
+            let file = held.open_with(EVENTS, OpenOptions::new().append(true).create_new(true))?;
             let file = file.into_std();
             file.try_lock()?;
             io::Result::Ok((held, file))
         };
         let (held, file) = open().map_err(|e| fail(&e))?;
-        Ok(Self { file, path: folder.join("events.jsonl"), folder: held, written: 0 })
+        Ok(Self { file, path: folder.join(EVENTS), folder: held, written: 0 })
     }
 
     /// Returns the sink that will write the result beside the events.
     pub fn result(&self) -> Result<ResultFile, Error> {
-        let path = self.path.with_file_name("result.json");
-        let place = self.folder.try_clone().and_then(|folder| Place::of(folder, "result.json".into()));
+        let path = self.path.with_file_name(RESULT);
+        let place = self.folder.try_clone().and_then(|folder| Place::of(folder, RESULT.into()));
         ResultFile::new(&path, place)
     }
 }
@@ -153,6 +195,23 @@ mod tests {
         drop(journal.result().unwrap());
         assert_eq!(fs::read_dir(dir.path().join(".tepa/runs/r1")).unwrap().count(), 1);
         assert!(Journal::create(dir.path(), "r1").is_err());
+    }
+
+    #[test]
+    fn a_run_is_found_by_its_id_by_its_beginning_or_as_the_newest() {
+        let dir = tempfile::tempdir().unwrap();
+        let find = |name: &str| find(dir.path(), name).map_err(|e| e.to_string());
+        assert_eq!(find("latest").unwrap_err(), "no run is recorded under `.tepa/runs`");
+        for id in ["0198-b", "0198-a", "0197"] {
+            Journal::create(dir.path(), id).unwrap();
+        }
+        let folder = |id: &str| dir.path().join(FOLDER).join(id);
+        assert_eq!(find("latest").unwrap(), folder("0198-b"));
+        assert_eq!(find("0197").unwrap(), folder("0197"));
+        assert_eq!(find("0198-a").unwrap(), folder("0198-a"));
+        assert_eq!(find("0198").unwrap_err(), "`0198` is the beginning of 2 runs");
+        assert_eq!(find("../..").unwrap_err(), "no run under `.tepa/runs` is called `../..`");
+        assert!(find("").is_err());
     }
 
     #[test]

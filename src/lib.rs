@@ -33,6 +33,7 @@ pub mod journal;
 pub mod pipeline;
 pub mod providers;
 pub mod render;
+pub mod report;
 pub mod tools;
 
 pub mod session;

@@ -158,6 +158,8 @@ fn every_flag_that_the_readme_names_exists() {
     let command = tepa::cli::command();
     let flags: Vec<String> = command
         .get_subcommands()
+        .flat_map(clap::Command::get_subcommands)
+        .chain(command.get_subcommands())
         .chain([&command])
         .flat_map(clap::Command::get_arguments)
         .filter_map(|argument| argument.get_long().map(|long| format!("--{long}")))

@@ -7,6 +7,9 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueP
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::{DurationText, LoggingLevel, ProviderKind, SandboxMode};
+use crate::report;
+use crate::report::graph::Drawing;
+use crate::text;
 use crate::tool::permission::{self, Rule, RuleError};
 
 /// The exit codes, shown by `tepa run --help` and compared with the README by a test.
@@ -46,6 +49,14 @@ Examples:
   tepa tools call directory_list --params '{\"path\": \".\"}'
   tepa tools call deploy_status --params @params.json --config ci.yaml
   echo '{\"message\": \"hi\"}' | tepa tools call everything__echo --params - --output json";
+
+const RUNS_EXAMPLES: &str = "\
+Examples:
+  tepa runs report latest --format markdown         the report of the newest run
+  tepa runs report 0198f3 --format html -o run.html a run by the beginning of its id
+  tepa runs plan latest --format svg -o plan.svg    its last plan as a picture
+
+Exit codes: 0 done, 2 no such run, or its record cannot be used, 4 the output cannot be written";
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -90,6 +101,9 @@ pub(super) enum Command {
     /// Show the tools that a run has, and call one by hand
     #[command(after_help = TOOLS_EXAMPLES)]
     Tools(ToolsArguments),
+    /// Make something of runs that are recorded under .tepa/runs
+    #[command(after_help = RUNS_EXAMPLES)]
+    Runs(RunsArguments),
     /// Print a completion script
     Completions {
         /// The shell
@@ -179,6 +193,10 @@ pub(super) struct RunArguments {
     /// Write the result to this file as well
     #[arg(long, value_name = "FILE", env = "TEPA_RESULT", help_heading = "Output")]
     pub(super) result: Option<PathBuf>,
+    /// Write a report to this file, such as junit=report.xml (again for more, or with commas in between)
+    #[arg(long, value_name = "FORMAT=FILE", env = "TEPA_REPORT", value_delimiter = ',', help_heading = "Output",
+          value_parser = ReportArgument::parse)]
+    pub(super) report: Vec<ReportArgument>,
     /// Do not record the run under .tepa/runs
     #[arg(long, help_heading = "Output")]
     pub(super) no_journal: bool,
@@ -218,6 +236,38 @@ pub(super) enum ToolsCommand {
     /// Call one tool in this folder and print what it returns
     #[command(after_help = CALL_EXIT_CODES, after_long_help = format!("{CALL_EXIT_CODES}\n\n{CALL_EXAMPLES}"))]
     Call(CallArguments),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RunsArguments {
+    #[command(subcommand)]
+    pub(super) command: RunsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum RunsCommand {
+    /// Write the report of a run, as `tepa run --report` does
+    Report {
+        /// A run: its id, the beginning of its id, or `latest`
+        run: String,
+        /// The form of the report
+        #[arg(long, value_name = "FORMAT", default_value = "markdown", value_parser = named(report::Format::ALL.map(|format| (format.name(), format))))]
+        format: Named<report::Format>,
+        /// Write to this file instead of standard output
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Draw the last plan of a run
+    Plan {
+        /// A run: its id, the beginning of its id, or `latest`
+        run: String,
+        /// The form of the drawing
+        #[arg(long, value_name = "FORMAT", default_value = "mermaid", value_parser = named(Drawing::ALL.map(|drawing| (drawing.name(), drawing))))]
+        format: Named<Drawing>,
+        /// Write to this file instead of standard output
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -306,6 +356,42 @@ impl Rules {
         let rules = permission::split(text).into_iter();
         rules.map(|rule| Rule::parse(rule).map(|rule| rule.to_string())).collect::<Result<_, _>>().map(Self)
     }
+}
+
+/// A report and the file for it.
+#[derive(Debug, Clone)]
+pub(super) struct ReportArgument {
+    pub(super) format: report::Format,
+    pub(super) path: PathBuf,
+}
+
+impl ReportArgument {
+    fn parse(text: &str) -> Result<Self, String> {
+        let names = report::Format::ALL.map(report::Format::name);
+        let formats = text::ticked_or(names);
+        match text.split_once('=') {
+            None => Err(format!("it needs a format and a file: FORMAT=FILE, with {formats}")),
+            Some((_, "")) => Err("it names no file".to_owned()),
+            Some((name, path)) => report::Format::ALL
+                .into_iter()
+                .find(|format| format.name() == name)
+                .map(|format| Self { format, path: path.into() })
+                .ok_or_else(|| format!("`{name}` is no format of a report: it is {formats}")),
+        }
+    }
+}
+
+/// A value that has a name on the command line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Named<T>(pub(super) T);
+
+/// Returns a parser that takes one of the names.
+fn named<const N: usize, T: Copy + Send + Sync + 'static>(
+    names: [(&'static str, T); N],
+) -> impl TypedValueParser<Value = Named<T>> {
+    PossibleValuesParser::new(names.map(|(name, _)| name)).try_map(move |given| {
+        names.iter().find(|(name, _)| *name == given).map(|(_, value)| Named(*value)).ok_or("unknown format")
+    })
 }
 
 fn dollars(text: &str) -> Result<f64, String> {

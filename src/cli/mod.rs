@@ -6,6 +6,7 @@ mod args;
 mod completions;
 mod load;
 mod run;
+mod runs;
 mod runtime;
 mod signals;
 mod status;
@@ -108,6 +109,7 @@ fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyh
             ToolsCommand::Show { name } => tools::show(name, &arguments, &environment, ui),
             ToolsCommand::Call(call) => tool_call::call(call, &arguments, &environment, ui),
         },
+        Command::Runs(arguments) => runs::run(&arguments, &environment, ui),
         Command::Completions { shell } => completions::print(shell, ui),
     }
 }

@@ -10,8 +10,10 @@ use super::{load, runtime};
 use crate::config::{Config, Environment, LoggingLevel, ProviderKind};
 use crate::error::Error;
 use crate::event::EventSink;
+use crate::journal;
 use crate::pipeline::Finished;
 use crate::render::{Jsonl, Live, Plain, Style, prose};
+use crate::report::github::{self, Job};
 use crate::session::{Options, Session};
 use crate::workspace::PROJECT_FILE;
 
@@ -24,13 +26,46 @@ pub(super) fn run(
     check_replies(arguments)?;
     let (config, prompt) = load::everything(arguments, global, environment, ui)?;
     let options = options(arguments, &config, environment);
-    let sinks = sinks(arguments.output, config.logging.level, ui);
+    let mut job = Job::detect(environment)?;
+    let mut sinks = sinks(arguments.output, config.logging.level, ui);
+    sinks.extend(job.sink());
+    ui.say(&job.silence());
     let finished = runtime::block_on(environment, async |cancel| {
         let connecting = Session::connect(config, prompt, environment, options);
         let session = runtime::unless_stopped(&cancel, connecting).await??;
         anyhow::Ok(session.run(sinks, &cancel).await)
-    })??;
-    report(arguments.output, &finished, ui)
+    });
+    let status = match &finished {
+        Ok(Ok(finished)) => report(arguments.output, finished, ui),
+        _ => Ok(ExitStatus::unreported()),
+    };
+    ui.say(&job.listen());
+    let (finished, status) = (finished??, status?);
+    ui.say(&job.annotations());
+    if let Err(e) = job.write(&outputs(arguments, &finished, status, environment)) {
+        ui.error(&Error::broken("cannot tell GitHub Actions how the run ended").because(&e).into());
+        return Ok(ExitStatus::unreported());
+    }
+    Ok(status)
+}
+
+/// Returns what later steps of a job may want to know.
+fn outputs(
+    arguments: &RunArguments,
+    finished: &Finished,
+    status: ExitStatus,
+    environment: &Environment,
+) -> Vec<(&'static str, String)> {
+    let run_id = &finished.result.run_id;
+    let recorded = || environment.directory.join(journal::FOLDER).join(run_id).join(journal::RESULT);
+    let result = arguments.result.as_ref().map(|path| environment.resolve(path));
+    let result = result.or_else(|| (!arguments.no_journal).then(recorded));
+    vec![
+        ("status", github::status(finished.settlement.status())),
+        ("exit-code", status.code().to_string()),
+        ("run-id", run_id.clone()),
+        ("result", result.map(|path| path.display().to_string()).unwrap_or_default()),
+    ]
 }
 
 /// Prints the data of the run; a result that did not reach its reader is not a pass.
@@ -74,6 +109,7 @@ fn options(arguments: &RunArguments, config: &Config, environment: &Environment)
         replay: arguments.replay.clone().or_else(beside).as_ref().map(resolve),
         record: arguments.record.as_ref().map(resolve),
         result: arguments.result.as_ref().map(resolve),
+        reports: arguments.report.iter().map(|report| (report.format, resolve(&report.path))).collect(),
         protected: [
             Some(arguments.prompt.as_path()),
             arguments.config.as_deref(),

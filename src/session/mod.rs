@@ -18,6 +18,7 @@ use crate::hook::HookBus;
 use crate::journal::{Journal, ResultFile};
 use crate::pipeline::{Cancel, Finished, Pipeline};
 use crate::prompt::Prompt;
+use crate::report::{Format, ReportFile};
 use crate::secret::Secrets;
 use crate::template::Templates;
 
@@ -34,6 +35,8 @@ pub struct Options {
     pub record: Option<PathBuf>,
     /// Where to write the result as well, absolute.
     pub result: Option<PathBuf>,
+    /// Reports to write, absolute.
+    pub reports: Vec<(Format, PathBuf)>,
     /// Files that no run may change beside those that the configuration names, absolute.
     pub protected: Vec<PathBuf>,
     /// Whether to record the run under `.tepa/runs`.
@@ -83,6 +86,9 @@ impl Session {
         required_sinks.extend(recording.map(|recording| Box::new(recording) as Box<dyn EventSink>));
         if let Some(path) = options.result {
             required_sinks.push(Box::new(ResultFile::at(&path)?));
+        }
+        for (format, path) in options.reports {
+            required_sinks.push(Box::new(ReportFile::at(format, &path)?));
         }
         if options.journal {
             let journal = Journal::create(root, &run_id)?;

@@ -1,0 +1,296 @@
+//! Owns what a report knows of a run: a fold over its events, the same during the run and from its journal.
+//!
+//! It decides nothing and asks nobody: what no event said is not in a report. Events are free of secrets, so a report is.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::event::{Envelope, RunEvent};
+use crate::outcome::{CheckResult, Evaluation, RunResult, StepResult};
+use crate::plan::{Plan, Step};
+use crate::prompt::Prompt;
+
+/// A run as far as its events tell.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// The run.
+    pub run_id: String,
+    /// tepa's version.
+    pub version: String,
+    /// Who answered model calls.
+    pub provider: String,
+    /// Role and model, in the order in which roles speak.
+    pub models: Vec<(String, String)>,
+    /// When it began.
+    pub began: Option<Timestamp>,
+    /// The task.
+    pub prompt: Option<Prompt>,
+    /// The checks that the task names: the position of the expected output, the name of the check.
+    pub planned_checks: Vec<(usize, String)>,
+    /// The cycles that began.
+    pub cycles: Vec<Cycle>,
+    /// Warnings.
+    pub warnings: Vec<String>,
+    /// The result; absent while the run goes on, and for ever when tepa itself was killed.
+    pub result: Option<RunResult>,
+}
+
+/// One cycle.
+#[derive(Debug, Clone)]
+pub struct Cycle {
+    /// From 1.
+    pub number: u32,
+    /// When it began.
+    pub began: Timestamp,
+    /// The plan that was executed.
+    pub plan: Option<Plan>,
+    /// How long planning took, in milliseconds.
+    pub planning_ms: Option<u64>,
+    /// Its steps, in plan order.
+    pub steps: Vec<StepRecord>,
+    /// Facts on disk.
+    pub checks: Vec<CheckResult>,
+    /// What was judged one by one.
+    pub criteria: Vec<Criterion>,
+    /// The verdict that stands.
+    pub evaluation: Option<Evaluation>,
+    /// When and for how long the judge was asked, in milliseconds from the beginning of the cycle.
+    pub judging: Option<Span>,
+    /// Tokens of its model calls.
+    pub tokens: u64,
+    /// From its beginning to its last event, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// A piece of a cycle's time, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// From the beginning of the cycle.
+    pub from: u64,
+    /// How long.
+    pub length: u64,
+}
+
+/// One step and what became of it.
+#[derive(Debug, Clone)]
+pub struct StepRecord {
+    /// The step as it ran, or as it was planned when it did not.
+    pub step: Step,
+    /// When it began, in milliseconds from the beginning of the cycle.
+    pub began: Option<u64>,
+    /// Its tool calls, in order.
+    pub calls: Vec<ToolCall>,
+    /// How it ended.
+    pub result: Option<StepResult>,
+    /// Whether it never ran because a dependency failed.
+    pub skipped: bool,
+}
+
+/// One call of a tool.
+#[derive(Debug, Clone)]
+pub struct ToolCall {
+    /// The tool.
+    pub tool: String,
+    /// The parameters.
+    pub params: Value,
+    /// What it returned; null when it failed or never ended.
+    pub output: Value,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// Wall clock, in milliseconds; absent when it never ended.
+    pub duration_ms: Option<u64>,
+}
+
+/// What the judge said of one criterion, and what tepa made of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Criterion {
+    /// Its name in the conversation with the judge.
+    pub id: String,
+    /// The expected path that it belongs to.
+    pub path: Option<String>,
+    /// What is asked.
+    pub criterion: String,
+    /// `pass`, `fail` or `unproven`.
+    pub verdict: String,
+    /// Why.
+    pub reason: Option<String>,
+    /// The evidence that the judge names.
+    pub evidence: Option<String>,
+    /// The words that the judge quotes from it.
+    pub quote: Option<String>,
+}
+
+impl Report {
+    /// Takes one event in.
+    pub fn apply(&mut self, envelope: &Envelope) {
+        let ts = envelope.ts;
+        if let Some(cycle) = self.cycles.last_mut().filter(|_| self.result.is_none()) {
+            cycle.duration_ms = since(cycle.began, ts);
+        }
+        match &envelope.event {
+            RunEvent::RunStarted { version, provider, prompt, config, .. } => {
+                self.run_id.clone_from(&envelope.run_id);
+                self.version.clone_from(version);
+                self.provider.clone_from(provider);
+                self.began = Some(ts);
+                self.models = models(config);
+                self.planned_checks = planned_checks(&envelope.line);
+                self.prompt = Some(prompt.clone());
+            }
+            RunEvent::CycleStarted { cycle } => self.cycles.push(Cycle::begun(*cycle, ts)),
+            RunEvent::Warning { message, .. } => self.warnings.push(message.clone()),
+            RunEvent::RunCompleted { result } => {
+                let criteria = criteria(&envelope.line, "/result/criteria");
+                if let Some(cycle) = self.cycles.last_mut()
+                    && cycle.evaluation.is_some()
+                    && cycle.criteria.is_empty()
+                {
+                    cycle.criteria = criteria;
+                }
+                self.result = Some((**result).clone());
+            }
+            event => {
+                if let Some(cycle) = self.cycles.last_mut() {
+                    cycle.apply(event, ts, &envelope.line);
+                }
+            }
+        }
+    }
+
+    /// Returns the last cycle, whose facts are those of the run.
+    pub fn last_cycle(&self) -> Option<&Cycle> {
+        self.cycles.last()
+    }
+}
+
+impl Cycle {
+    fn begun(number: u32, began: Timestamp) -> Self {
+        Self {
+            number,
+            began,
+            plan: None,
+            planning_ms: None,
+            steps: Vec::new(),
+            checks: Vec::new(),
+            criteria: Vec::new(),
+            evaluation: None,
+            judging: None,
+            tokens: 0,
+            duration_ms: 0,
+        }
+    }
+
+    fn apply(&mut self, event: &RunEvent, ts: Timestamp, line: &str) {
+        match event {
+            RunEvent::LlmCompleted { usage, .. } => self.tokens = self.tokens.saturating_add(usage.total()),
+            RunEvent::PlanCompleted { plan, duration_ms, .. } => {
+                self.planning_ms = Some(*duration_ms);
+                self.follow(plan);
+            }
+            RunEvent::ExecutionStarted { plan: Some(plan), .. } => self.follow(plan),
+            RunEvent::StepStarted { step, .. } => {
+                let began = since(self.began, ts);
+                if let Some(record) = self.step(&step.id) {
+                    record.step = step.clone();
+                    record.began = Some(began);
+                }
+            }
+            RunEvent::ToolStarted { step, tool, params, .. } => {
+                if let Some(record) = self.step(step) {
+                    record.calls.push(ToolCall {
+                        tool: tool.clone(),
+                        params: params.clone(),
+                        output: Value::Null,
+                        error: None,
+                        duration_ms: None,
+                    });
+                }
+            }
+            RunEvent::ToolCompleted { step, tool, output, error, duration_ms, .. } => {
+                let Some(record) = self.step(step) else { return };
+                let mut open = record.calls.iter_mut().rev();
+                if let Some(call) = open.find(|call| call.tool == *tool && call.duration_ms.is_none()) {
+                    call.output = output.clone();
+                    call.error.clone_from(error);
+                    call.duration_ms = Some(*duration_ms);
+                }
+            }
+            RunEvent::StepCompleted { result, skipped, .. } => {
+                if let Some(record) = self.step(&result.step_id) {
+                    record.result = Some(result.clone());
+                    record.skipped = *skipped;
+                }
+            }
+            RunEvent::ExecutionCompleted { results: Some(results), .. } => {
+                for result in results {
+                    if let Some(record) = self.step(&result.step_id) {
+                        record.result = Some(result.clone());
+                    }
+                }
+            }
+            RunEvent::CheckCompleted { result, .. } => self.checks.push(result.clone()),
+            RunEvent::EvaluationCompleted { evaluation, duration_ms, .. } => {
+                let end = since(self.began, ts);
+                self.judging = Some(Span { from: end.saturating_sub(*duration_ms), length: *duration_ms });
+                self.evaluation = Some(evaluation.clone());
+                self.criteria = criteria(line, "/evaluation/criteria");
+                if self.criteria.is_empty() {
+                    self.criteria = criteria(line, "/criteria");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn follow(&mut self, plan: &Plan) {
+        let record = |step: &Step| StepRecord {
+            step: step.clone(),
+            began: None,
+            calls: Vec::new(),
+            result: None,
+            skipped: false,
+        };
+        self.steps = plan.steps.iter().map(record).collect();
+        self.plan = Some(plan.clone());
+    }
+
+    fn step(&mut self, id: &str) -> Option<&mut StepRecord> {
+        self.steps.iter_mut().find(|record| record.step.id == id)
+    }
+}
+
+/// Returns the milliseconds from one moment to another, none when the clock was set back.
+fn since(began: Timestamp, now: Timestamp) -> u64 {
+    u64::try_from(now.as_millisecond().saturating_sub(began.as_millisecond())).unwrap_or(0)
+}
+
+fn models(config: &Value) -> Vec<(String, String)> {
+    let model = |role: &str| {
+        let name = config.get("model")?.get(role)?.as_str()?;
+        Some((role.to_owned(), name.to_owned()))
+    };
+    ["planner", "executor", "evaluator"].into_iter().filter_map(model).collect()
+}
+
+/// Returns the checks that a prompt names: each one is a map with one key.
+fn planned_checks(line: &str) -> Vec<(usize, String)> {
+    let value: Value = serde_json::from_str(line).unwrap_or_default();
+    let Some(list) = value.pointer("/prompt/expectedOutput").and_then(Value::as_array) else {
+        return Vec::new();
+    };
+    let checks = |expected: &Value| expected.get("checks").and_then(Value::as_array).cloned();
+    let names = |check: Value| check.as_object().and_then(|map| map.keys().next().cloned());
+    let all = list.iter().enumerate();
+    all.flat_map(|(at, expected)| {
+        checks(expected).unwrap_or_default().into_iter().filter_map(names).map(move |name| (at, name))
+    })
+    .collect()
+}
+
+fn criteria(line: &str, pointer: &str) -> Vec<Criterion> {
+    let value: Value = serde_json::from_str(line).unwrap_or_default();
+    let found = value.pointer(pointer).cloned().unwrap_or_default();
+    serde_json::from_value(found).unwrap_or_default()
+}

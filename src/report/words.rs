@@ -1,0 +1,109 @@
+//! Owns the words of reports for people: how a run, a cycle and a step ended, what it took and what it cost.
+
+use super::case::Outcome;
+use super::fold::{Cycle, Report, StepRecord};
+use crate::outcome::{Cost, CostQualifier, RunStatus, StepStatus, Verdict};
+use crate::text;
+
+/// How good something is; the word says it too, so that nobody depends on colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tone {
+    Good,
+    Bad,
+    /// Neither: not reached, not known, left out.
+    Open,
+}
+
+impl Tone {
+    /// Returns the class by which a page colours it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Bad => "bad",
+            Self::Open => "open",
+        }
+    }
+
+    /// Returns a sign that is told apart without colour.
+    pub(super) fn sign(self) -> &'static str {
+        match self {
+            Self::Good => "✓",
+            Self::Bad => "✗",
+            Self::Open => "–",
+        }
+    }
+}
+
+/// Returns how the run ended.
+pub(super) fn ending(report: &Report) -> (Tone, &'static str) {
+    let Some(result) = &report.result else { return (Tone::Open, "no end") };
+    match result.status {
+        Some(RunStatus::Pass) => (Tone::Good, "pass"),
+        Some(RunStatus::Fail) => (Tone::Bad, "fail"),
+        Some(RunStatus::Terminated) => (Tone::Open, "terminated"),
+        None => (Tone::Open, "no verdict"),
+    }
+}
+
+/// Returns how a cycle ended.
+pub(super) fn cycle_ending(cycle: &Cycle) -> (Tone, &'static str) {
+    match cycle.evaluation.as_ref().map(|evaluation| evaluation.verdict) {
+        Some(Verdict::Pass) => (Tone::Good, "pass"),
+        Some(Verdict::Fail) => (Tone::Bad, "fail"),
+        None => (Tone::Open, "not judged"),
+    }
+}
+
+/// Returns how a step ended.
+pub(super) fn step_ending(record: &StepRecord) -> (Tone, &'static str) {
+    match record.result.as_ref().map(|result| result.status) {
+        Some(StepStatus::Success) => (Tone::Good, "completed"),
+        Some(StepStatus::Failure) if record.skipped => (Tone::Open, "skipped"),
+        Some(StepStatus::Failure) => (Tone::Bad, "failed"),
+        None if record.began.is_some() => (Tone::Open, "not finished"),
+        None => (Tone::Open, "not begun"),
+    }
+}
+
+/// Returns how something that is judged came out.
+pub(super) fn outcome(outcome: Outcome) -> (Tone, &'static str) {
+    match outcome {
+        Outcome::Passed => (Tone::Good, "passed"),
+        Outcome::Failed => (Tone::Bad, "failed"),
+        Outcome::Broken => (Tone::Open, "no verdict"),
+        Outcome::Skipped => (Tone::Open, "not reached"),
+    }
+}
+
+/// Returns what a run took, piece by piece.
+pub(super) fn measures(report: &Report) -> Vec<String> {
+    let Some(result) = &report.result else { return Vec::new() };
+    vec![
+        text::plural("cycle", count(u64::from(result.cycles))),
+        tokens(result.tokens_used),
+        cost(result.cost),
+        text::duration(result.duration_ms),
+        format!("exit {}", result.exit_code),
+    ]
+}
+
+/// Returns a number of tokens.
+pub(super) fn tokens(number: u64) -> String {
+    text::plural("token", count(number))
+}
+
+/// Returns what something cost.
+pub(super) fn cost(cost: Cost) -> String {
+    let Some(usd) = cost.usd else { return "no price known".to_owned() };
+    // Below ten cents two digits would say that it was free.
+    let sum = if usd < 0.1 { format!("${usd:.4}") } else { format!("${usd:.2}") };
+    match cost.qualifier {
+        CostQualifier::Priced => sum,
+        CostQualifier::Partial => format!("at least {sum}"),
+        CostQualifier::Unpriced => "no price known".to_owned(),
+    }
+}
+
+fn count(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
