@@ -204,6 +204,7 @@ fn a_declared_secret_is_in_nothing_that_tepa_writes_or_shows() {
             "verbose",
         ]);
         command.args(["--output", output, "--result", "result.json", "--record", "recorded.yaml"]);
+        command.args(["--report", "junit=report.xml,markdown=report.md,html=report.html"]);
         command.env("CANARY_TOKEN", CANARY).env("PASSED", CANARY).env("TEPA_LOG", "trace");
         let ended = finish(&mut command);
         assert_eq!(ended.status.code(), Some(1), "{}", text(&ended.stderr));
@@ -214,7 +215,7 @@ fn a_declared_secret_is_in_nothing_that_tepa_writes_or_shows() {
             shown.push((file.display().to_string(), text(&content)));
         }
         let names: Vec<&str> = shown.iter().map(|(name, _)| name.as_str()).collect();
-        for expected in ["result.json", "recorded.yaml"] {
+        for expected in ["result.json", "recorded.yaml", "report.xml", "report.md", "report.html"] {
             assert!(names.contains(&expected), "{names:?}");
         }
         assert!(names.iter().any(|name| name.ends_with("events.jsonl")), "{names:?}");

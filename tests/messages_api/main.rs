@@ -102,6 +102,31 @@ fn the_example_runs_as_it_does_on_scripted_replies() {
 }
 
 #[test]
+fn the_log_of_calls_holds_no_declared_secret_whatever_it_holds() {
+    // A name of the example, which its data, its prompts and its replies are full of.
+    let secret = "Haddad, Karim";
+    let folder = example();
+    let config = json!({"secrets": {"env": ["CANARY"]}, "llmLog": {"includeContent": true}});
+    fs::write(folder.path().join("canary.json"), config.to_string()).unwrap();
+    let script = Arc::new(Script::load(&folder.path().join("prompts/task.replay.yaml")));
+    let replies = Arc::clone(&script);
+    let server = Server::start(move |request| replies.answer(&request.body));
+    let mut command = run(folder.path(), &server.url);
+    let output = finish(command.args(["--config", "canary.json"]).env("CANARY", secret));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let sent = server.received().iter().any(|request| request.body.to_string().contains(secret));
+    assert!(sent, "the model is told what tools read");
+    let records = folder.path().join(".tepa");
+    let files = files_below(&records);
+    assert!(files.iter().any(|file| file.starts_with("logs")), "{files:?}");
+    for file in files {
+        let content = fs::read_to_string(records.join(&file)).unwrap();
+        assert!(!content.contains(secret), "{}", file.display());
+        assert!(content.contains("***"), "{}", file.display());
+    }
+}
+
+#[test]
 fn usage_adds_up_to_what_the_server_told() {
     let Served { script, requests, result, .. } = served(&[]);
     let total: u64 = requests.iter().map(|request| script.tokens(&request.body)).sum();
