@@ -2,6 +2,7 @@
 //!
 //! The crate is a house of floors; a module names only modules below its own floor (`ARCHITECTURE.md`).
 
+pub mod digest;
 pub mod duration;
 pub mod expansion;
 pub mod secret;

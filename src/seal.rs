@@ -4,17 +4,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
-use sha2::{Digest as _, Sha256};
+
+use crate::digest::{self, LARGEST_HASHED};
 
 /// Files that change although nobody changes anything: git writes down what it has looked at.
 const RESTLESS: [&str; 1] = [".git/index"];
-
-/// The largest file that is hashed, in bytes; beyond it, size and times have to do.
-const LARGEST_HASHED: u64 = 256 << 20;
 
 /// A glob that cannot say which files are protected.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +89,7 @@ struct Stamp(Vec<i128>);
 #[derive(Debug, PartialEq, Eq)]
 enum Content {
     /// A file, with the hash of its content.
-    File { mode: u32, sha256: Vec<u8> },
+    File { mode: u32, sha256: [u8; 32] },
     /// A link, with what it names.
     Link(PathBuf),
     /// Something that is not read: its stamp has to do.
@@ -171,22 +168,12 @@ fn seal(path: &Path, metadata: &Metadata) -> Sealed {
     let content = if metadata.is_symlink() {
         fs::read_link(path).map_or(Content::Unread, Content::Link)
     } else if metadata.is_file() && metadata.len() <= LARGEST_HASHED {
-        hash(path).map_or(Content::Unread, |sha256| Content::File { mode: mode(metadata), sha256 })
+        let hash = File::open(path).and_then(digest::sha256);
+        hash.map_or(Content::Unread, |(_, sha256)| Content::File { mode: mode(metadata), sha256 })
     } else {
         Content::Unread
     };
     Sealed { stamp: stamp(metadata), content }
-}
-
-fn hash(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?.take(LARGEST_HASHED);
-    let (mut hash, mut chunk) = (Sha256::new(), vec![0; 64 << 10]);
-    loop {
-        match file.read(&mut chunk)? {
-            0 => return Ok(hash.finalize().to_vec()),
-            count => hash.update(&chunk[..count]),
-        }
-    }
 }
 
 /// The time of the last change of a file's record (`ctime`) is the kernel's own; nobody can set it back.

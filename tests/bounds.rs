@@ -39,13 +39,13 @@ struct Ground {
 impl Ground {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        for inner in ["work", "outside/sub"] {
+        for inner in ["here", "outside/sub"] {
             fs::create_dir_all(folder.path().join(inner)).unwrap();
         }
         for file in ["outside/name", "outside/canary.txt", "outside/sub/canary.txt"] {
             fs::write(folder.path().join(file), CANARY).unwrap();
         }
-        let workspace = Workspace::open(&folder.path().join("work")).unwrap();
+        let workspace = Workspace::open(&folder.path().join("here")).unwrap();
         let context = ToolContext::new(
             Arc::new(workspace),
             Scratchpad::default(),
@@ -58,7 +58,7 @@ impl Ground {
     }
 
     fn work(&self, path: impl AsRef<Path>) -> PathBuf {
-        self.folder.path().join("work").join(path)
+        self.folder.path().join("here").join(path)
     }
 
     fn outside(&self) -> PathBuf {
@@ -130,7 +130,7 @@ fn no_way_leads_out() {
         "../outside",
         "../outside/name",
         "a/../../outside/name",
-        "../work/../outside/name",
+        "../here/../outside/name",
         "up/outside/name",
         "out/name",
         "out/sub/../name",
@@ -390,7 +390,7 @@ fn any_path(ground: &Ground) -> impl Strategy<Value = String> + use<> {
         "tepa.yaml",
         "records",
         "outside",
-        "work",
+        "here",
         "\n",
         "…",
     ];

@@ -24,20 +24,7 @@ pub(super) fn everything(
     ui: &Ui,
 ) -> anyhow::Result<(Config, Prompt)> {
     let unknown = unknown_keys(run.allow_unknown);
-    let mut invalid = Vec::new();
-    let mut layers = Layers::defaults()?;
-    let mut known = tools::NAMES.map(str::to_owned).to_vec();
-    for file in config_files(run.config.as_deref(), environment) {
-        match config_layer(&file, environment, &known, &layers, unknown)? {
-            None => {}
-            Some(Ok((layer, warnings))) => {
-                warn(ui, &warnings);
-                known.extend(config::custom_tools(&layer).into_iter().map(str::to_owned));
-                layers.push(Origin::File(shown(&file.path, environment)), layer);
-            }
-            Some(Err(faults)) => invalid.push(faults),
-        }
-    }
+    let (mut layers, mut invalid) = layers(run.config.as_deref(), environment, unknown, ui)?;
     let source = if run.prompt == Path::new("-") {
         SourceFile::from_reader("standard input", std::io::stdin().lock(), Format::Yaml)
             .map_err(unreadable)?
@@ -86,22 +73,37 @@ pub(super) fn standing_config(
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<Config> {
+    let (layers, invalid) = layers(named, environment, UnknownKeys::Refuse, ui)?;
+    if !invalid.is_empty() {
+        return Err(Error::Invalid(invalid).into());
+    }
+    let config = layers.resolve()?;
+    learn(&config, environment, ui)?;
+    Ok(config)
+}
+
+/// Returns the layers below the command line, with the faults of every file that has some.
+fn layers(
+    named: Option<&Path>,
+    environment: &Environment,
+    unknown: UnknownKeys,
+    ui: &Ui,
+) -> Result<(Layers, Vec<Diagnostics>), Error> {
+    let mut invalid = Vec::new();
     let mut layers = Layers::defaults()?;
     let mut known = tools::NAMES.map(str::to_owned).to_vec();
     for file in config_files(named, environment) {
-        match config_layer(&file, environment, &known, &layers, UnknownKeys::Refuse)? {
+        match config_layer(&file, environment, &known, &layers, unknown)? {
             None => {}
             Some(Ok((layer, warnings))) => {
                 warn(ui, &warnings);
                 known.extend(config::custom_tools(&layer).into_iter().map(str::to_owned));
                 layers.push(Origin::File(shown(&file.path, environment)), layer);
             }
-            Some(Err(faults)) => return Err(Error::Invalid(vec![faults]).into()),
+            Some(Err(faults)) => invalid.push(faults),
         }
     }
-    let config = layers.resolve()?;
-    learn(&config, environment, ui)?;
-    Ok(config)
+    Ok((layers, invalid))
 }
 
 /// A file that may hold a layer of the configuration.

@@ -253,11 +253,11 @@ mod tests {
 
     #[test]
     fn a_tilde_is_the_users_own_folder() {
-        let environment = Environment::of("/work".into(), [("HOME".into(), "/home/ada".into())]);
+        let environment = Environment::of("/project".into(), [("HOME".into(), "/home/ada".into())]);
         assert_eq!(environment.locate("~/.ssh"), Path::new("/home/ada/.ssh"));
         assert_eq!(environment.locate("~"), Path::new("/home/ada"));
-        assert_eq!(environment.locate("a/~"), Path::new("/work/a/~"));
-        assert_eq!(environment.locate("~x"), Path::new("/work/~x"));
-        assert_eq!(Environment::of("/work".into(), []).locate("~/x"), Path::new("/work/~/x"));
+        assert_eq!(environment.locate("a/~"), Path::new("/project/a/~"));
+        assert_eq!(environment.locate("~x"), Path::new("/project/~x"));
+        assert_eq!(Environment::of("/project".into(), []).locate("~/x"), Path::new("/project/~/x"));
     }
 }

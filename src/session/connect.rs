@@ -178,12 +178,12 @@ mod tests {
 
     fn connect(values: serde_json::Value, variables: &[(&str, &str)]) -> Result<String, Error> {
         let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
-        let environment = Environment::of("/work".into(), variables);
+        let environment = Environment::of("/project".into(), variables);
         let config = config(values);
         check_models(&config)?;
         let options = Options::default();
         let catalog = Catalog::load()?;
-        let (provider, _) = provider(&config, catalog, &environment, &options, Path::new("/work"))?;
+        let (provider, _) = provider(&config, catalog, &environment, &options, Path::new("/project"))?;
         Ok(provider.name().to_owned())
     }
 
@@ -212,7 +212,7 @@ mod tests {
     fn the_address_is_the_named_one_then_the_variables_then_the_vendors() {
         let address = |access: &Access, values: serde_json::Value, variables: &[(&str, &str)]| {
             let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
-            let environment = Environment::of("/work".into(), variables);
+            let environment = Environment::of("/project".into(), variables);
             connection(ProviderKind::OpenAi, access, &config(values), &environment).unwrap().base_url
         };
         let key = ("OPENAI_API_KEY", "sk-1");

@@ -14,9 +14,10 @@ mod write;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use crate::digest::LARGEST_HASHED;
 pub use error::WorkspaceError;
 pub use folder::{Entry, EntryKind, Folder};
-pub use read::{Digest, LARGEST_HASHED};
+pub use read::Digest;
 
 use root::Root;
 
@@ -162,16 +163,16 @@ mod tests {
     /// Returns a folder with `work`, `out` (may be written), `in` (may be read) and the file `notes.md` (may be written).
     fn bounded(read_only: bool) -> (tempfile::TempDir, Workspace) {
         let dir = tempfile::tempdir().unwrap();
-        for folder in ["work/sub", "out", "in/deep", "secret"] {
+        for folder in ["here/sub", "out", "in/deep", "secret"] {
             std::fs::create_dir_all(dir.path().join(folder)).unwrap();
         }
-        for file in ["work/f", "in/f", "in/deep/f", "secret/f", "notes.md", "other.md"] {
+        for file in ["here/f", "in/f", "in/deep/f", "secret/f", "notes.md", "other.md"] {
             std::fs::write(dir.path().join(file), file).unwrap();
         }
-        let workspace = Workspace::open(&dir.path().join("work")).unwrap();
+        let workspace = Workspace::open(&dir.path().join("here")).unwrap();
         let at = |path: &str| dir.path().join(path);
         let bounded =
-            workspace.with_roots(&[at("out"), at("notes.md")], &[at("in"), at("work/sub")], read_only);
+            workspace.with_roots(&[at("out"), at("notes.md")], &[at("in"), at("here/sub")], read_only);
         (dir, bounded.unwrap())
     }
 
@@ -180,16 +181,16 @@ mod tests {
     fn what_is_hidden_is_not_used_by_any_way() {
         let (dir, workspace) = bounded(false);
         let at = |path: &str| dir.path().join(path);
-        std::os::unix::fs::symlink(at("in/deep"), at("work/way")).unwrap();
+        std::os::unix::fs::symlink(at("in/deep"), at("here/way")).unwrap();
         let workspace =
-            workspace.hiding(&[at("in/deep"), at("work/sub"), at("absent"), dir.path().to_owned()]);
+            workspace.hiding(&[at("in/deep"), at("here/sub"), at("absent"), dir.path().to_owned()]);
         for path in ["../in/deep/f", "way/f", "sub/new", "./sub/../sub"] {
             assert!(matches!(workspace.facts(path), Err(WorkspaceError::Hidden(_))), "{path}");
             assert!(matches!(workspace.write(path, b""), Err(WorkspaceError::Hidden(_))), "{path}");
         }
-        assert_eq!(workspace.read("f", 99).unwrap(), b"work/f");
+        assert_eq!(workspace.read("f", 99).unwrap(), b"here/f");
         let open: Vec<_> = workspace.hidden_in_writable_roots().collect();
-        assert_eq!(open, [at("work/sub").canonicalize().unwrap()]);
+        assert_eq!(open, [at("here/sub").canonicalize().unwrap()]);
     }
 
     #[test]
@@ -198,10 +199,10 @@ mod tests {
         let absolute = |path: &str| dir.path().join(path).display().to_string();
         assert_eq!(workspace.read(&absolute("in/deep/f"), 99).unwrap(), b"in/deep/f");
         assert_eq!(workspace.read("../in/./f", 99).unwrap(), b"in/f");
-        assert_eq!(workspace.read("../in/../work/f", 99).unwrap(), b"work/f");
+        assert_eq!(workspace.read("../in/../here/f", 99).unwrap(), b"here/f");
         assert_eq!(workspace.write("../out/new/f", b"x").unwrap(), absolute("out/new/f"));
         assert_eq!(workspace.write(&absolute("notes.md"), b"x").unwrap(), absolute("notes.md"));
-        assert_eq!(workspace.write(&absolute("work/g"), b"x").unwrap(), "g");
+        assert_eq!(workspace.write(&absolute("here/g"), b"x").unwrap(), "g");
         assert_eq!(
             workspace.write("sub/g", b"x").unwrap(),
             "sub/g",
@@ -230,7 +231,7 @@ mod tests {
                 )
             );
         }
-        assert!(!dir.path().join("work/new").exists());
+        assert!(!dir.path().join("here/new").exists());
         assert_eq!(workspace.writable_roots().count(), 0);
         assert_eq!(workspace.readable_roots().count(), 5);
     }
@@ -243,10 +244,10 @@ mod tests {
         let writable: Vec<_> = workspace.writable_roots().collect();
         assert_eq!(
             writable,
-            [base.join("work"), base.join("out"), base.join("notes.md"), base.join("work/sub")]
+            [base.join("here"), base.join("out"), base.join("notes.md"), base.join("here/sub")]
         );
-        std::os::unix::fs::symlink(base.join("secret"), base.join("work/cache")).unwrap();
-        let workspace = workspace.with_roots(&[base.join("work/cache")], &[], false).unwrap();
+        std::os::unix::fs::symlink(base.join("secret"), base.join("here/cache")).unwrap();
+        let workspace = workspace.with_roots(&[base.join("here/cache")], &[], false).unwrap();
         assert_eq!(workspace.read("cache/f", 99).unwrap(), b"secret/f");
         assert_eq!(workspace.resolved("cache/f").unwrap(), base.join("secret/f"));
     }

@@ -7,9 +7,9 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::fs::{File, OpenOptions};
-use sha2::{Digest as _, Sha256};
 
 use super::{Workspace, WorkspaceError};
+use crate::digest::{self, LARGEST_HASHED};
 
 /// Size and hash of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,9 +19,6 @@ pub struct Digest {
     /// Lower-case hexadecimal; absent for a file larger than [`LARGEST_HASHED`].
     pub sha256: Option<String>,
 }
-
-/// The largest file that is hashed, in bytes: a sparse file of a terabyte takes no time to make and hours to read.
-pub const LARGEST_HASHED: u64 = 256 * 1024 * 1024;
 
 impl Workspace {
     /// Returns the bytes of a regular file of at most `limit` bytes.
@@ -46,18 +43,8 @@ impl Workspace {
         if size > LARGEST_HASHED {
             return Ok(Digest { bytes: size, sha256: None });
         }
-        let mut hash = Sha256::new();
-        // A file that grows while it is read is read no further than its limit.
-        let mut file = file.take(LARGEST_HASHED);
-        let (mut bytes, mut chunk) = (0, vec![0; 64 << 10]);
-        loop {
-            let count = file.read(&mut chunk).map_err(fail)?;
-            if count == 0 {
-                return Ok(Digest { bytes, sha256: Some(hexadecimal(&hash.finalize())) });
-            }
-            hash.update(&chunk[..count]);
-            bytes += count as u64;
-        }
+        let (bytes, hash) = digest::sha256(file).map_err(fail)?;
+        Ok(Digest { bytes, sha256: Some(hexadecimal(&hash)) })
     }
 
     /// Returns the first `head` bytes of a regular file and the last `tail` bytes of what comes after them.

@@ -14,12 +14,7 @@ fi
 
 command -v pgrep >/dev/null 2>&1 || { echo 'pgrep is not there, and without it nobody can tell what is left'; exit 1; }
 
-tepa=${1:-}
-if [ -z "$tepa" ]; then
-  (cd "$here/../.." && cargo build --locked --quiet)
-  tepa=${CARGO_TARGET_DIR:-$here/../../target}/debug/tepa
-fi
-tepa=$(cd "$(dirname "$tepa")" && pwd)/$(basename "$tepa")
+. "$here/binary.sh"
 
 work=$(mktemp -d)
 http=

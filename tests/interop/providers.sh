@@ -12,12 +12,7 @@ if ! command -v npx >/dev/null 2>&1; then
   exit 0
 fi
 
-tepa=${1:-}
-if [ -z "$tepa" ]; then
-  (cd "$here/../.." && cargo build --locked --quiet)
-  tepa=${CARGO_TARGET_DIR:-$here/../../target}/debug/tepa
-fi
-tepa=$(cd "$(dirname "$tepa")" && pwd)/$(basename "$tepa")
+. "$here/binary.sh"
 
 work=$(mktemp -d)
 mock=

@@ -15,12 +15,7 @@ if [ -z "$chromium" ]; then
   exit 0
 fi
 
-tepa=${1:-}
-if [ -z "$tepa" ]; then
-  (cd "$here/../.." && cargo build --locked --quiet)
-  tepa=${CARGO_TARGET_DIR:-$here/../../target}/debug/tepa
-fi
-tepa=$(cd "$(dirname "$tepa")" && pwd)/$(basename "$tepa")
+. "$here/binary.sh"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

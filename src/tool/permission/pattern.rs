@@ -132,7 +132,7 @@ mod tests {
 
     fn matches(kind: Kind, pattern: &str, subject: &str) -> bool {
         let pattern = Pattern::parse(kind, pattern).unwrap();
-        pattern.is_none_or(|pattern| pattern.matches(subject, Path::new("/work/space")))
+        pattern.is_none_or(|pattern| pattern.matches(subject, Path::new("/project/space")))
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
             ("OUT/*", "out/a", false),
             ("*", ".env", true),
             ("*", "line\nbreak", true),
-            ("/work/space/out/**", "out/a", true),
+            ("/project/space/out/**", "out/a", true),
             ("/etc/**", "/etc/passwd", true),
             ("etc/**", "/etc/passwd", false),
             ("**", "/etc/passwd", true),

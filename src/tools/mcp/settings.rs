@@ -102,11 +102,11 @@ mod tests {
     fn settings(server: Value) -> Result<Settings, Error> {
         let variables = [("TOKEN", "t-1"), ("OPENAI_API_KEY", "k"), ("PATH", "/bin")];
         let environment =
-            Environment::of("/work".into(), variables.map(|(name, value)| (name.into(), value.into())));
+            Environment::of("/project".into(), variables.map(|(name, value)| (name.into(), value.into())));
         {
             let setting = Setting { environment: environment.for_children(&[]), supervisor: None };
             let server = serde_json::from_value(server).unwrap();
-            Settings::new("own", &server, &environment, &setting, Path::new("/work"))
+            Settings::new("own", &server, &environment, &setting, Path::new("/project"))
         }
     }
 
@@ -117,7 +117,7 @@ mod tests {
         let settings = settings(server).unwrap();
         assert_eq!((settings.required, settings.start_up), (true, Duration::from_secs(30)));
         let Way::Process(command) = settings.way else { panic!() };
-        assert_eq!((command.program, command.folder), ("sh".into(), "/work".into()));
+        assert_eq!((command.program, command.folder), ("sh".into(), "/project".into()));
         assert_eq!(command.arguments, ["-c", "t-1"]);
         assert_eq!(command.environment[OsStr::new("A")], "xt-1");
         assert!(!command.environment.contains_key(OsStr::new("OPENAI_API_KEY")));

@@ -1,0 +1,23 @@
+//! Owns the hash of a file's content, read in parts and no further than [`LARGEST_HASHED`].
+
+use std::io::{self, Read};
+
+use sha2::{Digest as _, Sha256};
+
+/// The largest file that is hashed, in bytes: a sparse file of a terabyte takes no time to make and hours to read.
+pub const LARGEST_HASHED: u64 = 256 << 20;
+
+/// Returns how many bytes there were and their SHA-256; a file that grows while it is read is read no further than the limit.
+pub fn sha256(content: impl Read) -> io::Result<(u64, [u8; 32])> {
+    let mut content = content.take(LARGEST_HASHED);
+    let (mut hash, mut bytes, mut chunk) = (Sha256::new(), 0, vec![0; 64 << 10]);
+    loop {
+        match content.read(&mut chunk)? {
+            0 => return Ok((bytes, hash.finalize().into())),
+            count => {
+                hash.update(&chunk[..count]);
+                bytes += count as u64;
+            }
+        }
+    }
+}
