@@ -34,6 +34,8 @@ struct Script {
     content: Vec<u8>,
     /// Where it is, and where links lead from there; absolute.
     places: Vec<PathBuf>,
+    /// Where its copy goes, relative: what lies beside the workspace has a folder of its own.
+    copy: PathBuf,
 }
 
 impl Scripts {
@@ -83,11 +85,13 @@ impl Scripts {
         }
         let mut paths = BTreeMap::new();
         for (word, script) in &self.files {
-            let names = Path::new(word).components().filter(|part| matches!(part, Component::Normal(_)));
-            let copy = root.join(names.collect::<PathBuf>());
-            fs::create_dir_all(copy.parent().unwrap_or(&root)).map_err(fail)?;
-            fs::write(&copy, &script.content).map_err(fail)?;
-            read_only(&copy).map_err(fail)?;
+            let copy = root.join(&script.copy);
+            // `./x` and `x` are one file, which nobody may write a second time.
+            if !copy.exists() {
+                fs::create_dir_all(copy.parent().unwrap_or(&root)).map_err(fail)?;
+                fs::write(&copy, &script.content).map_err(fail)?;
+                read_only(&copy).map_err(fail)?;
+            }
             paths.insert(word.clone(), copy.to_string_lossy().into_owned());
         }
         Ok(Copies { paths, _folder: Some(folder) })
@@ -97,9 +101,13 @@ impl Scripts {
 impl Script {
     fn take(word: &str, workspace: &Workspace) -> Result<Self, WorkspaceError> {
         let root = workspace.root();
-        let mut places = vec![root.join(workspace.relative(word)?), root.join(workspace.resolved(word)?)];
+        let relative = workspace.relative(word)?;
+        let names = relative.components().filter(|part| matches!(part, Component::Normal(_)));
+        let copy =
+            Path::new(if relative.is_absolute() { "beside" } else { "" }).join(names.collect::<PathBuf>());
+        let mut places = vec![root.join(&relative), root.join(workspace.resolved(word)?)];
         places.dedup();
-        Ok(Self { content: workspace.read(word, LARGEST_HASHED)?, places })
+        Ok(Self { content: workspace.read(word, LARGEST_HASHED)?, places, copy })
     }
 }
 
