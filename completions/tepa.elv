@@ -61,6 +61,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand -C 'Work in this folder'
             cand --directory 'Work in this folder'
             cand --allow-unknown 'Take unknown keys in files as warnings'
+            cand --strict 'Fail a task that has nothing to verify: no path, no check, no criterion'
             cand --no-journal 'Do not record the run under .tepa/runs'
             cand -q 'Show nothing but errors'
             cand --quiet 'Show nothing but errors'

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{FalseyValueParser, NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::{DurationText, LoggingLevel, ProviderKind, SandboxMode};
@@ -15,7 +15,7 @@ use crate::tool::permission::{self, Rule, RuleError};
 /// The exit codes, shown by `tepa run --help` and compared with the README by a test.
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0    pass: the verdict is pass and no check contradicts it
+  0    pass: the verdict is pass; a failed check or criterion yields to nobody but a hook of yours
   1    fail: judged and found wanting, cycles used up, a cycle error, or a hook stopped it
   2    invalid: command line, prompt, config or key; nothing ran
   3    terminated: a budget (tokens, cost, time) ran out
@@ -152,6 +152,9 @@ pub(super) struct RunArguments {
     /// Take unknown keys in files as warnings
     #[arg(long, help_heading = "Configuration")]
     pub(super) allow_unknown: bool,
+    /// Fail a task that has nothing to verify: no path, no check, no criterion
+    #[arg(long, env = "TEPA_STRICT", value_parser = FalseyValueParser::new(), help_heading = "Configuration")]
+    pub(super) strict: bool,
     /// The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`
     #[arg(long, value_name = "RULES", env = "TEPA_TOOLS", help_heading = "Configuration", value_parser = Rules::parse)]
     pub(super) tools: Vec<Rules>,

@@ -194,6 +194,7 @@ fn flags(run: &RunArguments, global: &GlobalArguments) -> Value {
             "toolTimeout": run.tool_timeout,
             "maxDuration": run.timeout,
         },
+        "evaluator": {"strict": run.strict.then_some(true)},
         "tools": rules(&run.tools),
         "denyTools": rules(&run.deny_tool),
         "sandbox": {"mode": run.sandbox.map(SandboxMode::from)},

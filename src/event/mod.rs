@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::outcome::Reason;
-use crate::outcome::{CheckResult, Evaluation, LogEntry, RunResult, StepResult, Usage, Verdict};
+use crate::outcome::{CheckResult, Evaluation, Evidence, LogEntry, RunResult, StepResult, Usage, Verdict};
 use crate::plan::{Plan, Step};
 use crate::prompt::Prompt;
 use crate::sandbox::Confinement;
@@ -300,6 +300,14 @@ pub enum RunEvent {
         /// Its outcome.
         #[serde(flatten)]
         result: CheckResult,
+    },
+    /// What the judge is shown of the expected outputs is gathered.
+    #[serde(rename = "evidence.gathered")]
+    EvidenceGathered {
+        /// The cycle.
+        cycle: u32,
+        /// One for each expected output.
+        evidence: Vec<Evidence>,
     },
     /// The verdict of a cycle stands.
     #[serde(rename = "evaluation.completed")]

@@ -87,7 +87,7 @@ impl HookBus {
         self.registrations.contains_key(P::NAME)
     }
 
-    /// Asks every hook of `P` in order; returns the payload that comes out and whether anybody changed it.
+    /// Asks every hook of `P` in order; returns the payload that comes out and the names of those who replaced it.
     ///
     /// `record` is told of each hook when it has ended, also of the one that ends the run.
     pub async fn ask<P: Point>(
@@ -96,14 +96,14 @@ impl HookBus {
         meta: CycleMeta,
         clock: &dyn Clock,
         mut record: impl FnMut(Asked),
-    ) -> Result<(P::Payload, bool), HookFault> {
+    ) -> Result<(P::Payload, Vec<String>), HookFault> {
         let Some(registrations) = self.registrations.get(P::NAME) else {
-            return Ok((payload, false));
+            return Ok((payload, Vec::new()));
         };
         let failed =
             |hook: &str, reason: String| HookFault::Failed { point: P::NAME, hook: hook.to_owned(), reason };
         let mut current = payload;
-        let mut changed = false;
+        let mut changed = Vec::new();
         for Registration { hook, continue_on_error } in registrations {
             let began = clock.monotonic();
             let answer = match serde_json::to_value(&current) {
@@ -118,7 +118,7 @@ impl HookBus {
                 Ok(Answer::Replace(next)) => {
                     done(HookOutcome::Replaced, None);
                     current = next;
-                    changed = true;
+                    changed.push(hook.name().to_owned());
                 }
                 Ok(Answer::Abort(reason)) => {
                     done(HookOutcome::Stopped, Some(reason.clone()));
@@ -201,15 +201,7 @@ mod tests {
     const META: CycleMeta = CycleMeta { cycle_number: 1, total_cycles_used: 1, tokens_used: 0 };
 
     fn evaluation(confidence: f64) -> Evaluation {
-        Evaluation {
-            verdict: Verdict::Fail,
-            confidence,
-            feedback: None,
-            summary: None,
-            tokens_used: 0,
-            criteria: vec![],
-            overruled: vec![],
-        }
+        Evaluation::new(Verdict::Fail, confidence)
     }
 
     type Answer = fn(f64) -> Result<Option<f64>, HookError>;

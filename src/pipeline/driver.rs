@@ -68,7 +68,30 @@ impl Run<'_> {
             message: format!("commands are not confined as they should be: they can {open}"),
         });
         self.emit(&RunEvent::SandboxApplied { confinement })?;
-        warning.map_or(Ok(()), |warning| self.emit(&warning))
+        warning.map_or(Ok(()), |warning| self.emit(&warning))?;
+        self.warn_of_judging()
+    }
+
+    /// Says what makes the verdict worth less, before anything is paid for it.
+    fn warn_of_judging(&self) -> Result<(), Stop> {
+        let config = &self.pipeline.config;
+        if !self.read(|state| state.prompt().is_verifiable()) {
+            let message = "the task names no path, no check and no criterion";
+            if config.evaluator.strict {
+                return Err(Stop::new(Reason::NothingVerified, message));
+            }
+            let message =
+                format!("nothing is verified: {message}, so its verdict is the word of a model alone");
+            self.emit(&RunEvent::Warning { code: "nothing_verified".to_owned(), message })?;
+        }
+        if config.model.evaluator == config.model.executor {
+            let message = format!(
+                "`{}` judges its own work: give the evaluator another model than the executor",
+                config.model.evaluator
+            );
+            self.emit(&RunEvent::Warning { code: "judge_is_executor".to_owned(), message })?;
+        }
+        Ok(())
     }
 
     /// Performs actions until nothing is left to do, the run is told to stop, or its time is up.

@@ -25,7 +25,7 @@ pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
     run.guard.ready().await?;
     let (input, changed) = run.ask::<PreExecutor>(input).await?;
     let cycle = run.read(super::state::RunState::cycle);
-    if !changed {
+    if changed.is_empty() {
         let order = order(&input.plan)?;
         return run.emit(&RunEvent::ExecutionStarted {
             cycle,
@@ -70,7 +70,11 @@ pub(super) async fn finish(run: &Run<'_>) -> Result<(), Stop> {
     });
     let tokens_used = output.tokens_used;
     let (output, changed) = run.ask::<PostExecutor>(output).await?;
-    run.emit(&RunEvent::ExecutionCompleted { cycle, results: changed.then_some(output.results), tokens_used })
+    run.emit(&RunEvent::ExecutionCompleted {
+        cycle,
+        results: (!changed.is_empty()).then_some(output.results),
+        tokens_used,
+    })
 }
 
 fn order(plan: &plan::Plan) -> Result<Vec<String>, Stop> {

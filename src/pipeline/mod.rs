@@ -10,6 +10,8 @@ mod criteria;
 mod driver;
 mod evaluator;
 mod executor;
+mod judge;
+mod jury;
 mod llm;
 mod planner;
 mod protect;

@@ -24,7 +24,7 @@ pub(super) async fn plan(run: &Run<'_>) -> Result<(), Stop> {
     let (input, _) = run.ask::<PrePlanner>(input).await?;
     let plan = ask_planner(run, &input).await?;
     let (plan, changed) = run.ask::<PostPlanner>(plan).await?;
-    let plan = if changed { plan::validate(plan, &run.pipeline.tools.names())? } else { plan };
+    let plan = if changed.is_empty() { plan } else { plan::validate(plan, &run.pipeline.tools.names())? };
     let (cycle, tokens_used) = run.read(|state| (state.cycle(), state.role_tokens(Role::Planner)));
     let duration_ms = run.since(began);
     let message = format!("plan: {}", crate::text::plural("step", plan.steps.len()));

@@ -122,10 +122,10 @@ impl<'p> Run<'p> {
         read(&self.lock().state)
     }
 
-    /// Asks the hooks of `P`; each one is an event.
-    pub(super) async fn ask<P: Point>(&self, payload: P::Payload) -> Result<(P::Payload, bool), Stop> {
+    /// Asks the hooks of `P`, each one of which is an event; returns who replaced the payload as well.
+    pub(super) async fn ask<P: Point>(&self, payload: P::Payload) -> Result<(P::Payload, Vec<String>), Stop> {
         if !self.pipeline.hooks.listens::<P>() {
-            return Ok((payload, false));
+            return Ok((payload, Vec::new()));
         }
         let meta = self.read(|state| CycleMeta {
             cycle_number: state.cycle(),

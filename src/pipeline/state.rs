@@ -180,6 +180,7 @@ impl RunState {
             | RunEvent::LlmRetry { .. }
             | RunEvent::StepStarted { .. }
             | RunEvent::ToolStarted { .. }
+            | RunEvent::EvidenceGathered { .. }
             | RunEvent::Warning { .. }
             | RunEvent::RunCompleted { .. } => {}
         }

@@ -53,7 +53,7 @@ pub(super) async fn run(run: &Run<'_>, index: usize) -> Result<(), Stop> {
     let id = planned.id.clone();
     let (PreStepData { step, .. }, changed) =
         run.ask::<PreStep>(PreStepData { step: planned, cycle }).await?;
-    if changed {
+    if !changed.is_empty() {
         check_changed(run, &id, &step)?;
     }
     run.emit(&RunEvent::StepStarted { cycle, step: step.clone() })?;
