@@ -257,7 +257,8 @@ fn digest(path: &str, workspace: &Workspace, wanted: &str) -> Result<Found, Trou
 
 fn unchanged(path: &str, baseline: &Baseline) -> Result<Found, Trouble> {
     let seals = baseline.sealed.get(path);
-    let seals = seals.ok_or_else(|| Trouble::Unable("its state was not taken in time".to_owned()))?;
+    let seals =
+        seals.ok_or_else(|| Trouble::Unable("its state when the run began is not known".to_owned()))?;
     let broken = seals.broken();
     let named: Vec<String> = broken
         .iter()
@@ -389,7 +390,7 @@ mod tests {
             assert!(error.starts_with("cannot look at `nnn"), "{check}: {error}");
         }
         let error = look(json!({"unchanged": true}), "none").unwrap_err();
-        assert_eq!(error, "its state was not taken in time");
+        assert_eq!(error, "its state when the run began is not known");
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     if evaluation.verdict == Verdict::Pass {
         // Judging takes time: what was judged must still be there when the pass becomes final.
         let now = gather(run, &prompt, &baseline).await?;
-        let broken = run.guard.broken().await?;
+        let broken = self::tampered(run).await?;
         let since: Vec<CheckResult> =
             broken.iter().filter(|check| !tampered.contains(check)).cloned().collect();
         let changes = evidence::changes(&bundles, now);
@@ -69,11 +69,17 @@ async fn check(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Resu
     };
     let checked = evidence::check(prompt, Arc::clone(baseline), &site).await;
     let checked = checked.map_err(|_| panicked())?;
-    let tampered = run.guard.broken().await?;
+    let tampered = self::tampered(run).await?;
     for result in checked.results.into_iter().chain(tampered.iter().cloned()) {
         run.emit(&RunEvent::CheckCompleted { cycle, result })?;
     }
     checked.unable.map_or(Ok(tampered), |unable| Err(unable.into()))
+}
+
+/// Returns the protected files that are not what they were, with those that were not when an earlier run did the work.
+async fn tampered(run: &Run<'_>) -> Result<Vec<CheckResult>, Stop> {
+    let before = run.read(|state| state.tampered_before().to_vec());
+    Ok([before, run.guard.broken().await?].concat())
 }
 
 /// Returns the evidence as it is now; off the thread, because files may be large and slow.

@@ -22,7 +22,10 @@ pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
     }) else {
         return Err(Stop::new(Reason::InternalError, "an execution without a plan was started"));
     };
-    run.guard.ready().await?;
+    let unchanged = run.guard.ready().await?.baseline.marks();
+    if run.read(super::state::RunState::cycle) == 1 && !unchanged.is_empty() {
+        run.emit(&RunEvent::BaselineTaken { unchanged })?;
+    }
     let (input, changed) = run.ask::<PreExecutor>(input).await?;
     let cycle = run.read(super::state::RunState::cycle);
     if changed.is_empty() {

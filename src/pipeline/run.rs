@@ -83,8 +83,7 @@ struct Inner {
 }
 
 impl<'p> Run<'p> {
-    pub(super) fn new(pipeline: &'p Pipeline, state: RunState, fanout: Fanout) -> Self {
-        let guard = Guard::begin(pipeline, state.prompt().clone());
+    pub(super) fn new(pipeline: &'p Pipeline, state: RunState, fanout: Fanout, guard: Guard) -> Self {
         Self { pipeline, guard, inner: Mutex::new(Inner { state, fanout }) }
     }
 
