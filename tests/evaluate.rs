@@ -110,8 +110,7 @@ fn the_files_count_as_they_are_now() {
     fs::write(folder.path().join("hello.txt"), "hello, world").unwrap();
     ended(&evaluate(folder.path(), "latest", &[]), 0, "✓ check contains hello.txt");
     fs::remove_file(folder.path().join("hello.txt")).unwrap();
-    let unscripted = "format: tepa.replay/1\nreplies:".to_owned()
-        + &JUDGE.replace(", \"| hello\"", "");
+    let unscripted = "format: tepa.replay/1\nreplies:".to_owned() + &JUDGE.replace(", \"| hello\"", "");
     fs::write(folder.path().join("judge.yaml"), unscripted).unwrap();
     ended(&evaluate(folder.path(), "latest", &[]), 1, "expected output \"hello.txt\" does not exist");
 }

@@ -2,15 +2,18 @@
 //!
 //! No IO, no clock, no await: equal event lists give equal states. What an action does is the driver's business.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod budget;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+pub use budget::Bounds;
 
 use serde_json::{Value, json};
 
-use crate::config::Prices;
 use crate::event::{Role, RunEvent};
 use crate::outcome::{
-    CheckResult, Cost, Evaluation, LogEntry, PROTECTED, Reason, Settlement, StepResult, StepStatus,
-    UsageReport, Verdict,
+    CheckResult, Evaluation, LogEntry, PROTECTED, Reason, Settlement, StepResult, StepStatus, UsageReport,
+    Verdict,
 };
 use crate::plan::{Plan, Step, graph};
 use crate::prompt::Prompt;
@@ -49,19 +52,6 @@ enum Phase {
     Evaluated,
 }
 
-/// When the fold says stop.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Bounds {
-    /// Cycles.
-    pub max_cycles: u32,
-    /// Tokens over all model calls.
-    pub max_tokens: u64,
-    /// US dollars over all model calls.
-    pub max_cost: Option<f64>,
-    /// What models cost.
-    pub prices: Prices,
-}
-
 /// What is known of a run after the events so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunState {
@@ -85,6 +75,8 @@ pub struct RunState {
     checks: Vec<CheckResult>,
     checked_in: u32,
     tampered: Vec<CheckResult>,
+    tool_calls: u64,
+    warned: BTreeSet<String>,
     evaluation: Option<Evaluation>,
     stop: Option<(Reason, String)>,
 }
@@ -113,6 +105,8 @@ impl RunState {
             checks: Vec::new(),
             checked_in: 0,
             tampered: Vec::new(),
+            tool_calls: 0,
+            warned: BTreeSet::new(),
             evaluation: None,
             stop: None,
         }
@@ -181,6 +175,10 @@ impl RunState {
                 self.tampered.clone_from(tampered);
                 self.phase = Phase::Executed;
             }
+            RunEvent::ToolStarted { .. } => self.tool_calls += 1,
+            RunEvent::Warning { code, .. } => {
+                self.warned.insert(code.clone());
+            }
             RunEvent::RunStopped { reason, message } => {
                 // A journal that breaks while a run is being stopped must not hide why it was stopped; a broken provider's word after a verdict must stand.
                 self.stop.get_or_insert_with(|| (*reason, message.clone()));
@@ -190,10 +188,8 @@ impl RunState {
             | RunEvent::HookCompleted { .. }
             | RunEvent::LlmRetry { .. }
             | RunEvent::StepStarted { .. }
-            | RunEvent::ToolStarted { .. }
             | RunEvent::BaselineTaken { .. }
             | RunEvent::EvidenceGathered { .. }
-            | RunEvent::Warning { .. }
             | RunEvent::RunCompleted { .. } => {}
         }
     }
@@ -342,40 +338,6 @@ impl RunState {
     /// Returns the tokens that a role used in this cycle.
     pub fn role_tokens(&self, role: Role) -> u64 {
         self.role_tokens.get(&role).copied().unwrap_or(0)
-    }
-
-    /// Returns the tokens that are left.
-    pub fn tokens_left(&self) -> u64 {
-        self.bounds.max_tokens.saturating_sub(self.tokens_used())
-    }
-
-    /// Returns the budget that more was used of than it allows, in the words of the seeds' `TepaTokenBudgetExceeded`.
-    pub fn over_budget(&self) -> Option<(Reason, String)> {
-        if self.tokens_used() > self.bounds.max_tokens {
-            return Some((Reason::TokenBudget, self.budget_message()));
-        }
-        let (limit, spent) = (self.bounds.max_cost?, self.cost().usd?);
-        let message = format!("Cost budget exceeded: spent ${spent:.4} of ${limit:.4}");
-        (spent > limit).then_some((Reason::CostBudget, message))
-    }
-
-    /// Returns what the run cost so far.
-    pub fn cost(&self) -> Cost {
-        self.bounds.prices.cost(&self.usage.by_model)
-    }
-
-    /// Returns whether a call to `model` could be charged: without a price there is no holding to a limit.
-    pub fn can_charge(&self, model: &str) -> bool {
-        self.bounds.max_cost.is_none() || self.bounds.prices.knows(model)
-    }
-
-    /// Returns the words for a budget that allows no further call.
-    pub fn budget_message(&self) -> String {
-        let (used, budget) = (self.tokens_used(), self.bounds.max_tokens);
-        if used > budget {
-            return format!("Token budget exceeded: used {used} of {budget} tokens");
-        }
-        format!("Token budget used up: {used} of {budget} tokens, none are left for another call")
     }
 
     fn begin_cycle(&mut self, cycle: u32) {
