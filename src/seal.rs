@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
@@ -66,6 +67,14 @@ pub struct Seals {
     before: BTreeMap<PathBuf, Sealed>,
 }
 
+/// What there is at one moment.
+#[derive(Default)]
+struct Found {
+    files: BTreeMap<PathBuf, Metadata>,
+    /// What could not be looked at, in the order in which it was met.
+    unseen: Vec<(PathBuf, io::Error)>,
+}
+
 /// A protected file that is not what it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
@@ -100,7 +109,7 @@ impl Seals {
     /// Takes the state of every file below `root` that a pattern names, and of `files` wherever they lie.
     pub fn take(root: &Path, patterns: Vec<Pattern>, files: Vec<PathBuf>) -> Self {
         let mut seals = Self { root: root.to_owned(), patterns, files, before: BTreeMap::new() };
-        let found = seals.find();
+        let found = seals.find().files;
         seals.before =
             found.into_iter().map(|(path, metadata)| (path.clone(), seal(&path, &metadata))).collect();
         seals
@@ -108,7 +117,7 @@ impl Seals {
 
     /// Returns what is not what it was, sorted by path.
     pub fn broken(&self) -> Vec<Broken> {
-        let mut now = self.find();
+        let mut now = self.find().files;
         let mut broken = Vec::new();
         for (path, before) in &self.before {
             let what = match now.remove(path) {
@@ -130,37 +139,60 @@ impl Seals {
         broken
     }
 
+    /// Returns the path of something that cannot be looked at now, and why: what may have become of it is not among what is broken.
+    pub fn unseen(&self) -> Option<(String, io::Error)> {
+        let (path, error) = self.find().unseen.into_iter().next()?;
+        Some((self.shown(&path), error))
+    }
+
     /// Returns everything protected that exists.
-    fn find(&self) -> BTreeMap<PathBuf, Metadata> {
-        let mut found = BTreeMap::new();
+    fn find(&self) -> Found {
+        let mut found = Found::default();
         for pattern in &self.patterns {
             self.walk(&self.root.join(&pattern.base), pattern, &mut found);
         }
         for file in &self.files {
-            if let Ok(metadata) = file.symlink_metadata() {
-                found.insert(file.clone(), metadata);
+            if let Some(metadata) = found.look(file, file.symlink_metadata()) {
+                found.files.insert(file.clone(), metadata);
             }
         }
         found
     }
 
-    fn walk(&self, path: &Path, pattern: &Pattern, found: &mut BTreeMap<PathBuf, Metadata>) {
-        let Ok(metadata) = path.symlink_metadata() else { return };
+    fn walk(&self, path: &Path, pattern: &Pattern, found: &mut Found) {
+        let Some(metadata) = found.look(path, path.symlink_metadata()) else { return };
         if metadata.is_dir() {
-            for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-                self.walk(&entry.path(), pattern, found);
+            for entry in found.look(path, fs::read_dir(path)).into_iter().flatten() {
+                if let Some(entry) = found.look(path, entry) {
+                    self.walk(&entry.path(), pattern, found);
+                }
             }
             return;
         }
         let relative = path.strip_prefix(&self.root).unwrap_or(path);
         let matches = pattern.matcher.is_match(relative) || pattern.whole && relative == pattern.base;
         if matches && !RESTLESS.iter().any(|file| relative == Path::new(file)) {
-            found.insert(path.to_owned(), metadata);
+            found.files.insert(path.to_owned(), metadata);
         }
     }
 
     fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().replace('\\', "/")
+    }
+}
+
+impl Found {
+    /// Returns what a look at `path` gave; that nothing is there is known, everything else that goes wrong is kept.
+    fn look<T>(&mut self, path: &Path, looked: io::Result<T>) -> Option<T> {
+        match looked {
+            Ok(seen) => Some(seen),
+            Err(e) => {
+                if !matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
+                    self.unseen.push((path.to_owned(), e));
+                }
+                None
+            }
+        }
     }
 }
 
