@@ -78,7 +78,9 @@ pub(super) fn cases(report: &Report) -> Vec<Case<'_>> {
         None => {}
         Some(ExpectedOutput::Text(text)) => cases.push(judged.expected_alone(text)),
         Some(ExpectedOutput::List(list)) => {
-            list.iter().for_each(|expected| judged.expected(expected, &mut cases));
+            for expected in list {
+                judged.expected(expected, &mut cases);
+            }
         }
     }
     cases.extend(judged.checks.iter().filter(|check| !judged.belongs(check)).map(|check| checked(check)));
