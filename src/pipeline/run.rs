@@ -14,7 +14,7 @@ use crate::event::{Fanout, Purpose, RunEvent};
 use crate::evidence::CheckError;
 use crate::hook::{CycleMeta, HookFault, Point};
 use crate::outcome::{LogEntry, LogLevel, Reason, Usage};
-use crate::plan::PlanError;
+use crate::plan::{Plan, PlanError};
 use crate::provider::{Message, ProviderError};
 use crate::template::{Template, TemplateError};
 
@@ -74,6 +74,8 @@ pub(super) struct Logged<'a> {
 pub(super) struct Run<'p> {
     pub(super) pipeline: &'p Pipeline,
     pub(super) guard: Guard,
+    /// The plan of the first cycle, when somebody made it before.
+    pub(super) given: Option<Plan>,
     inner: Mutex<Inner>,
 }
 
@@ -84,7 +86,7 @@ struct Inner {
 
 impl<'p> Run<'p> {
     pub(super) fn new(pipeline: &'p Pipeline, state: RunState, fanout: Fanout, guard: Guard) -> Self {
-        Self { pipeline, guard, inner: Mutex::new(Inner { state, fanout }) }
+        Self { pipeline, guard, given: None, inner: Mutex::new(Inner { state, fanout }) }
     }
 
     /// Records a fact. A run that cannot be recorded must not go on.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
+use super::estimate::Call;
 use super::llm::{Fault, Question};
 use super::run::{Logged, Run, Stop};
 use super::shown;
@@ -194,7 +195,7 @@ async fn invoke(
     run.warn_of_budgets()?;
     let began = run.monotonic();
     // A task of its own: a tool that computes without a pause must not keep the run from hearing of its time or of a signal.
-    let mut call = Call(tokio::spawn({
+    let mut call = Invocation(tokio::spawn({
         let (tool, context) = (Arc::clone(tool), Arc::clone(&context));
         async move { tool.invoke(params, &context).await }
     }));
@@ -223,9 +224,9 @@ async fn invoke(
 }
 
 /// A tool call under way; dropping it ends the call and everything that it started.
-struct Call(JoinHandle<Result<Value, ToolError>>);
+struct Invocation(JoinHandle<Result<Value, ToolError>>);
 
-impl Drop for Call {
+impl Drop for Invocation {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -273,6 +274,23 @@ fn record_observations(
         }
     }
     Ok(wrote)
+}
+
+/// Returns the calls that a step will make, with what is known of them before it runs.
+pub(super) fn calls(run: &Run<'_>, step: &Step) -> Result<Vec<Call>, Stop> {
+    let known = message(run, step, &[])?.content.len();
+    let model = model_of(run, step).to_owned();
+    if step.tools.is_empty() {
+        let system = run.render(Template::ExecutorReasoningSystem, json!({}))?;
+        return Ok(vec![Call { model, characters: known + system.len() }]);
+    }
+    let call = |name: &String| {
+        let system = run.render(Template::ExecutorSystem, json!({"tool": name}))?;
+        let schema = run.pipeline.tools.get(name).map(|tool| json!(tool.schema()).to_string());
+        let characters = known + system.len() + schema.map_or(0, |schema| schema.len());
+        Ok(Call { model: model.clone(), characters })
+    };
+    step.tools.iter().map(call).collect()
 }
 
 fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Value)]) -> Result<Message, Stop> {

@@ -8,7 +8,7 @@ use super::value;
 use crate::event::{HookOutcome, Purpose, Role};
 use crate::outcome::Usage;
 use crate::render::ink::{Text, Tone};
-use crate::render::message::{Mark, Message, Place, grouped, tokens};
+use crate::render::message::{Mark, Message, Place, tokens};
 use crate::text;
 
 /// Returns that a hook was asked.
@@ -49,9 +49,9 @@ pub(super) fn model(
     }
     let mut message = message
         .measured(format!("{} in", tokens(usage.input)))
-        .measured(format!("{} out", grouped(usage.output)));
+        .measured(format!("{} out", text::grouped(usage.output)));
     if usage.cached > 0 {
-        message = message.measured(format!("{} cached", grouped(usage.cached)));
+        message = message.measured(format!("{} cached", text::grouped(usage.cached)));
     }
     message
 }
