@@ -2,10 +2,10 @@
 //!
 //! A command that runs out of time failed. One that could not begin decides nothing, unless what is missing is for the run to make.
 
-use super::script::{self, Copies};
 use super::{Finding, Site};
 use crate::check::{CommandCheck, CommandLine};
 use crate::process::{self, Command, Outcome, ProcessError};
+use crate::script::{self, Copies};
 use crate::text;
 
 /// Characters that are quoted of what a command said.
@@ -45,23 +45,7 @@ pub(super) async fn run(check: &CommandCheck, copies: &Copies, site: &Site) -> R
 }
 
 fn command(line: &CommandLine, check: &CommandCheck, site: &Site) -> Command {
-    let folder = site.workspace.root().to_owned();
-    match line {
-        CommandLine::Shell(text) => Command::shell(text, folder, &site.setting, check.timeout()),
-        CommandLine::Words(words) => {
-            let mut words = words.iter().map(Into::into);
-            let crate::process::Setting { environment, supervisor } = (*site.setting).clone();
-            Command {
-                program: words.next().unwrap_or_default(),
-                arguments: words.collect(),
-                folder,
-                environment,
-                input: None,
-                timeout: check.timeout(),
-                supervisor,
-            }
-        }
-    }
+    Command::of(line, site.workspace.root().to_owned(), (*site.setting).clone(), check.timeout())
 }
 
 /// Returns whether the command names something in the workspace that is not there, or may not be run: the run did not make it, or not well.

@@ -1,4 +1,4 @@
-//! Owns the scripts that the commands of checks name: taken when the run begins, so that the run cannot rewrite its own judge.
+//! Owns the scripts that the commands of checks and hooks name: taken when the run begins, so that the run cannot rewrite those who watch it.
 //!
 //! They are kept in memory and put on disk only to be run. A file that is an expected output is what a command judges, not what it judges
 //! by, and stays where it is.
@@ -9,8 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::CheckError;
-use crate::check::{Check, CommandLine};
+use crate::check::CommandLine;
 use crate::prompt::Prompt;
 use crate::workspace::{LARGEST_HASHED, Workspace, WorkspaceError};
 
@@ -24,7 +23,7 @@ const BEFORE_COMMANDS: [&str; 11] =
 
 /// The files that commands name, as they were.
 #[derive(Debug, Default)]
-pub(super) struct Scripts {
+pub struct Scripts {
     /// The content, by the word that a command uses.
     files: BTreeMap<String, Script>,
 }
@@ -39,42 +38,36 @@ struct Script {
 }
 
 impl Scripts {
-    /// Takes every file of the workspace that a command of `prompt` names.
-    pub(super) fn take(prompt: &Prompt, workspace: &Workspace) -> Result<Self, CheckError> {
-        let expected: Vec<PathBuf> =
-            prompt.expected_paths().filter_map(|(path, _)| workspace.relative(path).ok()).collect();
-        let mut files = BTreeMap::new();
-        for of in prompt.expected() {
-            for check in &of.checks {
-                let Check::Command(command) = check else { continue };
-                for word in words(&command.run) {
-                    if files.contains_key(word) || !is_script(word, &expected, workspace) {
-                        continue;
-                    }
-                    let script = Script::take(word, workspace).map_err(|error| CheckError {
-                        check: check.name(),
-                        path: of.path.clone(),
-                        reason: error.to_string(),
-                    })?;
-                    files.insert(word.to_owned(), script);
-                }
+    /// Takes every file of the workspace that `line` names and that is none of `outputs`; one that is there already stays what it was.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn take(
+        &mut self,
+        line: &CommandLine,
+        outputs: &Outputs,
+        workspace: &Workspace,
+    ) -> Result<(), WorkspaceError> {
+        for word in words(line) {
+            if !self.files.contains_key(word) && outputs.leave(word, workspace) {
+                self.files.insert(word.to_owned(), Script::take(word, workspace)?);
             }
         }
-        Ok(Self { files })
+        Ok(())
     }
 
     /// Returns where the files are.
-    pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
+    pub fn places(&self) -> impl Iterator<Item = &Path> {
         self.files.values().flat_map(|script| script.places.iter().map(PathBuf::as_path))
     }
 
     /// Puts the files into a folder of their own in `parent`, or says why that cannot be done.
-    pub(super) fn unpack(&self, parent: &Path) -> Result<Copies, String> {
+    pub fn unpack(&self, parent: &Path) -> Result<Copies, String> {
         if self.files.is_empty() {
             return Ok(Copies::default());
         }
         let fail = |e: std::io::Error| format!("its scripts cannot be copied to `{}`: {e}", parent.display());
-        let folder = tempfile::Builder::new().prefix("tepa-checks-").tempdir_in(parent).map_err(fail)?;
+        let folder = tempfile::Builder::new().prefix("tepa-scripts-").tempdir_in(parent).map_err(fail)?;
         let root = folder.path().canonicalize().map_err(fail)?;
         // The names of the copies become part of lines for a shell.
         if root.to_str().is_none_or(|path| path.contains(BETWEEN_WORDS)) {
@@ -111,9 +104,27 @@ impl Script {
     }
 }
 
+/// The files that a run is to make: commands look at them, and do not consist of them.
+#[derive(Debug)]
+pub struct Outputs(Vec<PathBuf>);
+
+impl Outputs {
+    /// Returns the expected outputs of `prompt`.
+    pub fn of(prompt: &Prompt, workspace: &Workspace) -> Self {
+        Self(prompt.expected_paths().filter_map(|(path, _)| workspace.relative(path).ok()).collect())
+    }
+
+    /// Returns whether `word` names a file of the workspace that is no output.
+    fn leave(&self, word: &str, workspace: &Workspace) -> bool {
+        let Ok(relative) = workspace.relative(word) else { return false };
+        !self.0.iter().any(|path| relative.starts_with(path))
+            && workspace.facts(word).is_ok_and(|facts| facts.is_file)
+    }
+}
+
 /// Scripts on disk, for as long as this lives.
 #[derive(Debug, Default)]
-pub(super) struct Copies {
+pub struct Copies {
     /// The copy, by the word that a command uses.
     paths: BTreeMap<String, String>,
     _folder: Option<TempDir>,
@@ -121,7 +132,7 @@ pub(super) struct Copies {
 
 impl Copies {
     /// Returns the line with the copies in the place of the files that it names.
-    pub(super) fn instead_in(&self, line: &CommandLine) -> CommandLine {
+    pub fn instead_in(&self, line: &CommandLine) -> CommandLine {
         match line {
             CommandLine::Shell(text) => CommandLine::Shell(self.instead(text)),
             CommandLine::Words(words) => CommandLine::Words(
@@ -149,7 +160,7 @@ impl Copies {
 }
 
 /// Returns the words of a line that may name a script.
-pub(super) fn words(line: &CommandLine) -> Vec<&str> {
+pub fn words(line: &CommandLine) -> Vec<&str> {
     let inner = |text| words_of(text).into_iter().map(|(_, word)| word);
     match line {
         CommandLine::Shell(text) => inner(text).collect(),
@@ -190,12 +201,6 @@ fn words_of(text: &str) -> Vec<(usize, &str)> {
     words
 }
 
-fn is_script(word: &str, expected: &[PathBuf], workspace: &Workspace) -> bool {
-    let Ok(relative) = workspace.relative(word) else { return false };
-    !expected.iter().any(|path| relative.starts_with(path))
-        && workspace.facts(word).is_ok_and(|facts| facts.is_file)
-}
-
 #[cfg(unix)]
 fn read_only(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -233,10 +238,13 @@ mod tests {
         }
         let run = "./check.sh lib/more.sh out/report.md; test -f check.sh";
         let prompt: Prompt = serde_json::from_value(json!({"goal": "g", "expectedOutput": [
-            {"path": "out", "description": "d"}, {"description": "d", "checks": [{"command": {"run": run}}]},
-            {"description": "d", "checks": [{"command": {"run": ["sh", "-c", "cat check.sh"]}}]}]}))
+            {"path": "out", "description": "d"}]}))
         .unwrap();
-        let scripts = Scripts::take(&prompt, &workspace).unwrap();
+        let mut scripts = Scripts::default();
+        let outputs = Outputs::of(&prompt, &workspace);
+        for line in [CommandLine::Shell(run.to_owned()), CommandLine::Shell("cat check.sh".to_owned())] {
+            scripts.take(&line, &outputs, &workspace).unwrap();
+        }
         workspace.write("check.sh", b"now").unwrap();
         let root = workspace.root();
         let places: Vec<_> = scripts.places().collect();
