@@ -6,6 +6,7 @@ mod settlement;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,7 +15,7 @@ pub use settlement::{Reason, RunStatus, Settlement};
 use crate::sandbox::Confinement;
 
 /// How a step ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StepStatus {
     /// The step completed and produced output.
@@ -24,7 +25,7 @@ pub enum StepStatus {
 }
 
 /// The seeds' `ExecutionResult`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepResult {
     /// The step's id in its plan.
@@ -43,7 +44,7 @@ pub struct StepResult {
 }
 
 /// What the judge says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// The goal is achieved.
@@ -53,12 +54,13 @@ pub enum Verdict {
 }
 
 /// The seeds' `EvaluationResult`, with who overruled the judge.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Evaluation {
     /// The verdict that stands.
     pub verdict: Verdict,
     /// From 0 to 1.
+    #[schemars(range(min = 0, max = 1))]
     pub confidence: f64,
     /// On fail: what the planner is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,7 +80,7 @@ pub struct Evaluation {
 }
 
 /// What came of one criterion.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CriterionResult {
     /// `C1` for the first criterion of the prompt, and so on.
@@ -101,7 +103,7 @@ pub struct CriterionResult {
 }
 
 /// Whether a criterion is met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CriterionVerdict {
     /// It is met, and what was quoted for it is in the evidence.
@@ -113,7 +115,7 @@ pub enum CriterionVerdict {
 }
 
 /// One change of a verdict after the judge spoke.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Overruling {
     /// `checks`, `criteria`, or `hook` with the name of the point.
@@ -191,7 +193,7 @@ pub struct Artifact {
 }
 
 /// How weighty a log entry is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
     /// Worth knowing.
@@ -204,7 +206,7 @@ pub enum LogLevel {
 }
 
 /// The seeds' `LogEntry`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LogEntry {
     /// Milliseconds since the Unix epoch.

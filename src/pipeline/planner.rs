@@ -8,6 +8,7 @@ use super::answer::json_object;
 use super::llm::Question;
 use super::run::{Logged, Run, Stop};
 use super::shown;
+use super::state::order_of;
 use crate::event::{Role, RunEvent};
 use crate::hook::{PlannerInput, PostPlanner, PrePlanner};
 use crate::outcome::{LogLevel, Reason};
@@ -23,13 +24,18 @@ pub(super) async fn plan(run: &Run<'_>) -> Result<(), Stop> {
     });
     let (input, _) = run.ask::<PrePlanner>(input).await?;
     let plan = ask_planner(run, &input).await?;
-    let (plan, changed) = run.ask::<PostPlanner>(plan).await?;
-    let plan = if changed { plan::validate(plan, &run.pipeline.tools.names())? } else { plan };
+    let (plan, _) = run.ask_for::<PostPlanner>(plan, |plan| can_run(run, plan)).await?;
     let (cycle, tokens_used) = run.read(|state| (state.cycle(), state.role_tokens(Role::Planner)));
     let duration_ms = run.since(began);
     let message = format!("plan: {}", crate::text::plural("step", plan.steps.len()));
     run.emit(&RunEvent::PlanCompleted { cycle, plan, tokens_used, duration_ms })?;
     run.log(Logged { step: None, tool: None, level: LogLevel::Info, message, duration_ms, tokens_used })
+}
+
+/// Returns why a plan cannot be executed, if it cannot: one that a hook changed is validated as one of a model is.
+pub(super) fn can_run(run: &Run<'_>, plan: &Plan) -> Result<(), String> {
+    plan::validate(plan.clone(), &run.pipeline.tools.names()).map_err(|e| e.to_string())?;
+    order_of(plan).map(drop)
 }
 
 async fn ask_planner(run: &Run<'_>, input: &PlannerInput) -> Result<Plan, Stop> {

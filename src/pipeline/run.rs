@@ -45,7 +45,11 @@ impl From<CheckError> for Stop {
 
 impl From<HookFault> for Stop {
     fn from(fault: HookFault) -> Self {
-        Self::new(Reason::HookStopped, fault.to_string())
+        let reason = match fault {
+            HookFault::Aborted { .. } | HookFault::Failed { .. } => Reason::HookStopped,
+            HookFault::Unfit { .. } => Reason::CycleError,
+        };
+        Self::new(reason, fault.to_string())
     }
 }
 
@@ -124,6 +128,15 @@ impl<'p> Run<'p> {
 
     /// Asks the hooks of `P`; each one is an event.
     pub(super) async fn ask<P: Point>(&self, payload: P::Payload) -> Result<(P::Payload, bool), Stop> {
+        self.ask_for::<P>(payload, |_| Ok(())).await
+    }
+
+    /// As [`Self::ask`], for data that the run can only go on with if it `fits`.
+    pub(super) async fn ask_for<P: Point>(
+        &self,
+        payload: P::Payload,
+        fits: impl Fn(&P::Payload) -> Result<(), String>,
+    ) -> Result<(P::Payload, bool), Stop> {
         if !self.pipeline.hooks.listens::<P>() {
             return Ok((payload, false));
         }
@@ -139,6 +152,7 @@ impl<'p> Run<'p> {
                 point: P::NAME.to_owned(),
                 hook: asked.hook,
                 outcome: asked.outcome,
+                changed: asked.changed,
                 error: asked.error,
                 duration_ms: millis(asked.took),
             });
@@ -146,7 +160,7 @@ impl<'p> Run<'p> {
                 unrecorded = emitted;
             }
         };
-        let answer = self.pipeline.hooks.ask::<P>(payload, meta, &*self.pipeline.clock, record).await;
+        let answer = self.pipeline.hooks.ask::<P>(payload, meta, &*self.pipeline.clock, fits, record).await;
         unrecorded?;
         Ok(answer?)
     }

@@ -5,12 +5,13 @@
 pub mod graph;
 mod parse;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use parse::{PlanError, answer_schema, parse, validate};
 
 /// The seeds' `Plan`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
     /// Why the plan is shaped as it is.
@@ -22,7 +23,7 @@ pub struct Plan {
 }
 
 /// The seeds' `PlanStep`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     /// Unique within the plan.

@@ -13,7 +13,7 @@ use crate::check::{Check, Holds};
 pub use file::{PromptFile, load};
 
 /// The seeds' `TepaPrompt`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Prompt {
     /// What to accomplish.
