@@ -52,6 +52,11 @@ pub trait Hook: Send + Sync {
     /// Returns what the hook is called in events and messages.
     fn name(&self) -> &str;
 
+    /// Returns whether the hook has to do with this payload; one that has not is not asked.
+    fn applies(&self, _payload: &Value, _meta: &CycleMeta) -> bool {
+        true
+    }
+
     /// Answers for one payload.
     fn ask<'a>(
         &'a self,

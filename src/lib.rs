@@ -31,6 +31,7 @@ pub mod hook;
 pub mod provider;
 pub mod template;
 
+pub mod hooks;
 pub mod journal;
 pub mod pipeline;
 pub mod providers;

@@ -15,6 +15,7 @@ use crate::config::{Catalog, Config, Environment, Prices};
 use crate::error::Error;
 use crate::event::{EventSink, Fanout, SystemClock};
 use crate::hook::HookBus;
+use crate::hooks;
 use crate::journal::{Journal, ResultFile};
 use crate::pipeline::{Cancel, Finished, Pipeline};
 use crate::prompt::Prompt;
@@ -78,6 +79,14 @@ impl Session {
         let (provider, recording) = connect::provider(&config, catalog, environment, &options, root)?;
         let templates =
             Templates::load().map_err(|e| Error::broken("the templates are broken").because(&e))?;
+        let mut hooks = HookBus::default();
+        let mut protected = options.protected;
+        let site = hooks::Site {
+            workspace: Arc::clone(&ground.workspace),
+            setting: Arc::clone(&ground.setting),
+            temporary: environment.temporary(),
+        };
+        protected.extend(hooks::register(&mut hooks, &config.events, &prompt, environment, site)?);
         // What costs the most comes when nothing else can go wrong on the way.
         let mut toolbox = Toolbox::connect(&config, environment, root).await?;
         let run_id = uuid::Uuid::now_v7().to_string();
@@ -99,11 +108,11 @@ impl Session {
         let pipeline = Pipeline {
             provider,
             tools: std::mem::take(&mut toolbox.registry),
-            hooks: HookBus::default(),
+            hooks,
             workspace: Arc::clone(&ground.workspace),
             config,
             prices,
-            protected: options.protected,
+            protected,
             setting: Arc::clone(&ground.setting),
             temporary: environment.temporary(),
             confinement: ground.confinement.clone(),
