@@ -27,6 +27,7 @@ pub enum StepStatus {
 /// The seeds' `ExecutionResult`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "How a step ended, and with what.")]
 pub struct StepResult {
     /// The step's id in its plan.
     pub step_id: String,
@@ -56,6 +57,7 @@ pub enum Verdict {
 /// The seeds' `EvaluationResult`, with who overruled the judge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "The verdict on the work of a cycle, with the reasons.")]
 pub struct Evaluation {
     /// The verdict that stands.
     pub verdict: Verdict,
@@ -208,6 +210,7 @@ pub enum LogLevel {
 /// The seeds' `LogEntry`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "An entry of the logs.")]
 pub struct LogEntry {
     /// Milliseconds since the Unix epoch.
     pub timestamp: i64,

@@ -13,6 +13,7 @@ pub use parse::{PlanError, answer_schema, parse, validate};
 /// The seeds' `Plan`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "Steps, and why they are those.")]
 pub struct Plan {
     /// Why the plan is shaped as it is.
     pub reasoning: String,
@@ -25,6 +26,7 @@ pub struct Plan {
 /// The seeds' `PlanStep`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "A step of a plan.")]
 pub struct Step {
     /// Unique within the plan.
     pub id: String,

@@ -15,6 +15,7 @@ pub use file::{PromptFile, load};
 /// The seeds' `TepaPrompt`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "A task.")]
 pub struct Prompt {
     /// What to accomplish.
     pub goal: String,
