@@ -26,6 +26,8 @@ const BEFORE_COMMANDS: [&str; 11] =
 pub struct Scripts {
     /// The content, by the word that a command uses.
     files: BTreeMap<String, Script>,
+    /// What leads out of the workspace, such as an interpreter of a virtual environment: not copied, but the run must not lead it elsewhere.
+    ways_out: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -49,8 +51,15 @@ impl Scripts {
         workspace: &Workspace,
     ) -> Result<(), WorkspaceError> {
         for word in words(line) {
-            if !self.files.contains_key(word) && outputs.leave(word, workspace) {
-                self.files.insert(word.to_owned(), Script::take(word, workspace)?);
+            let Some(relative) = outputs.leave(word, workspace) else { continue };
+            match workspace.facts(word) {
+                Ok(facts) if facts.is_file && !self.files.contains_key(word) => {
+                    self.files.insert(word.to_owned(), Script::take(word, workspace)?);
+                }
+                Err(WorkspaceError::Outside(_) | WorkspaceError::Hidden(_)) => {
+                    self.ways_out.push(workspace.root().join(relative));
+                }
+                _ => {}
             }
         }
         Ok(())
@@ -58,7 +67,8 @@ impl Scripts {
 
     /// Returns where the files are.
     pub fn places(&self) -> impl Iterator<Item = &Path> {
-        self.files.values().flat_map(|script| script.places.iter().map(PathBuf::as_path))
+        let files = self.files.values().flat_map(|script| &script.places);
+        files.chain(&self.ways_out).map(PathBuf::as_path)
     }
 
     /// Puts the files into a folder of their own in `parent`, or says why that cannot be done.
@@ -114,11 +124,10 @@ impl Outputs {
         Self(prompt.expected_paths().filter_map(|(path, _)| workspace.relative(path).ok()).collect())
     }
 
-    /// Returns whether `word` names a file of the workspace that is no output.
-    fn leave(&self, word: &str, workspace: &Workspace) -> bool {
-        let Ok(relative) = workspace.relative(word) else { return false };
-        !self.0.iter().any(|path| relative.starts_with(path))
-            && workspace.facts(word).is_ok_and(|facts| facts.is_file)
+    /// Returns where in the workspace `word` is, unless it is in none or an output.
+    fn leave(&self, word: &str, workspace: &Workspace) -> Option<PathBuf> {
+        let relative = workspace.relative(word).ok()?;
+        (!self.0.iter().any(|path| relative.starts_with(path))).then_some(relative)
     }
 }
 
@@ -261,5 +270,25 @@ mod tests {
         let line = copies.instead_in(&CommandLine::Words(words)).to_string();
         assert_eq!(line, format!("sh -c cat {folder}/check.sh"));
         assert_eq!(fs::read(format!("{folder}/check.sh")).unwrap(), b"then");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_leads_out_of_the_workspace_is_not_copied_but_must_not_lead_elsewhere() {
+        let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(outside.path().join("guard.sh"), "exit 0").unwrap();
+        std::os::unix::fs::symlink(outside.path(), dir.path().join("shared")).unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let prompt = serde_json::from_value(json!({"goal": "g", "expectedOutput": "e"})).unwrap();
+        let mut scripts = Scripts::default();
+        let line = CommandLine::Shell("sh shared/guard.sh shared/absent /dev/null absent".to_owned());
+        scripts.take(&line, &Outputs::of(&prompt, &workspace), &workspace).unwrap();
+        let root = workspace.root();
+        assert_eq!(
+            scripts.places().collect::<Vec<_>>(),
+            [root.join("shared/guard.sh"), root.join("shared/absent")]
+        );
+        let copies = scripts.unpack(Path::new("/no/such/folder")).unwrap();
+        assert_eq!(copies.instead_in(&line), line);
     }
 }

@@ -104,7 +104,12 @@ fn faults() -> Vec<Fault> {
     unknown_key["steps"][0]["dependson"] = json!([]);
     let prints = |value: &Value| json!(["printf", "%s", value.to_string()]);
     vec![
-        ("exits with 1", json!("echo boom >&2; exit 1"), "hook_stopped", "exit code 1: boom"),
+        (
+            "exits with 1",
+            json!("setsid sleep 300 >/dev/null 2>&1 & echo $! > pid; echo boom >&2; exit 1"),
+            "hook_stopped",
+            "exit code 1: boom",
+        ),
         ("exits with 127", json!("no-such-program-anywhere"), "hook_stopped", "exit code 127: "),
         (
             "is not there",
@@ -157,7 +162,8 @@ fn faults() -> Vec<Fault> {
 fn a_hook_that_goes_wrong_ends_the_run_unless_the_run_may_go_on_without_it() {
     for (name, command, reason, words) in faults() {
         for continue_on_error in [false, true] {
-            let hook = json!({"command": command, "timeout": "3s", "continueOnError": continue_on_error});
+            let timeout = if name == "hangs" { "3s" } else { "5m" };
+            let hook = json!({"command": command, "timeout": timeout, "continueOnError": continue_on_error});
             let task = Task::passing(&json!({"postPlanner": [hook]}));
             let output = task.run(&[], &[]);
             let (code, said) = exit(&output);
@@ -381,6 +387,18 @@ fn a_run_cannot_rewrite_the_hook_that_watches_it() {
         "protected file \"watch/guard.sh\" was modified: leave it as it was when the run began"
     );
     assert_eq!(fs::read_dir(task.path("tmp")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_run_cannot_lead_a_hook_elsewhere() {
+    let shared = tempfile::tempdir().unwrap();
+    fs::write(shared.path().join("guard.sh"), "true\n").unwrap();
+    let guard = json!({"command": ["sh", "watch/guard.sh"]});
+    let config = json!({"limits": {"maxCycles": 1}, "events": {"preEvaluator": [guard]}});
+    let task = working("rm watch && mkdir watch && echo 'exit 0' > watch/guard.sh", &config);
+    std::os::unix::fs::symlink(shared.path(), task.path("watch")).unwrap();
+    let (code, said) = exit(&task.run(&[], &[]));
+    assert_eq!((code, task.reason()), (Some(1), json!("protected_path_modified")), "{said}");
 }
 
 #[test]
