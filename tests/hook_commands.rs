@@ -8,11 +8,16 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tepa::config::Environment;
+use tepa::hook::PostPlanner;
+use tepa::hooks::Site;
+use tepa::outcome::RunStatus;
 
-use support::{eventually, finish, gone, result_of, tepa, text};
+use support::{Bench, eventually, finish, gone, result_of, tepa, text};
 
 const PLAN: &str = r#"{"reasoning": "r", "estimatedTokens": 10.0, "steps": [{"id": "one", "description": "say it", "tools": [],
     "expectedOutcome": "said", "dependencies": []}]}"#;
@@ -234,6 +239,31 @@ fn hooks_are_asked_in_order_and_each_gets_what_the_one_before_made() {
     assert!(said.contains("changed /steps/0/description"), "{said}");
 }
 
+#[tokio::test]
+async fn commands_and_closures_are_asked_in_one_order() {
+    let prompt = "goal: g\ncontext: {}\nexpectedOutput: e\n";
+    let replies = json!({"format": "tepa.replay/1", "replies": cycle(1, "pass")}).to_string();
+    let events = json!({"postPlanner": [{"command": changing("say it", "sing it")}]});
+    let mut bench = Bench::new(prompt, &replies, &json!({"events": events}));
+    let pipeline = &mut bench.pipeline;
+    let site = Site {
+        workspace: Arc::clone(&pipeline.workspace),
+        setting: Arc::clone(&pipeline.setting),
+        temporary: pipeline.temporary.clone(),
+    };
+    let environment = Environment::of(bench.folder.path().to_owned(), []);
+    let events = &pipeline.config.events;
+    tepa::hooks::register(&mut pipeline.hooks, events, &bench.prompt, &environment, site).unwrap();
+    pipeline.hooks.on::<PostPlanner, _>("closure", false, |mut plan, _| {
+        Box::pin(async move {
+            plan.steps[0].description.push_str(" and dance");
+            Ok(Some(plan))
+        })
+    });
+    assert_eq!(bench.run().await.settlement.status(), Some(RunStatus::Pass));
+    assert!(bench.requests.lock().unwrap()[1].messages[0].content.contains("sing it and dance"));
+}
+
 #[test]
 fn the_eight_points_are_told_what_the_table_says_in_the_form_that_is_published() {
     let hook = json!([{"command": "cat >> seen; echo >> seen"}]);
@@ -433,14 +463,25 @@ fn a_hook_ends_with_the_run_that_runs_out_of_time() {
 }
 
 #[test]
-fn a_hook_is_confined_as_commands_are() {
+fn a_hook_is_confined_as_commands_are_and_may_have_a_network_of_its_own() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
     let outside = tempfile::tempdir().unwrap();
-    let line = format!("echo x > {}/file; echo inside > file; exit 0", outside.path().display());
-    let task = Task::passing(&json!({"preStep": [{"command": line}]}));
-    let (code, said) = exit(&task.run(&[], &[]));
-    assert_eq!(code, Some(0), "{said}");
-    assert!(task.path("file").exists());
-    let confined = task.events("sandbox.applied")[0]["landlock"].as_u64() > Some(0);
-    assert!(confined || std::env::var_os("TEPA_TEST_EVERYTHING").is_none(), "this kernel confines nothing");
-    assert_eq!(outside.path().join("file").exists(), !confined);
+    let line = format!(
+        "echo x > {}/file; echo x > inside; bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port} && touch connected'; exit 0",
+        outside.path().display()
+    );
+    for network in [json!(null), json!(true)] {
+        let task = Task::passing(&json!({"preStep": [{"command": line, "network": network}]}));
+        let (code, said) = exit(&task.run(&[], &[]));
+        assert_eq!(code, Some(0), "{said}");
+        assert!(task.path("inside").exists());
+        let confined = task.events("sandbox.applied")[0]["landlock"].as_u64() > Some(0);
+        assert!(
+            confined || std::env::var_os("TEPA_TEST_EVERYTHING").is_none(),
+            "this kernel confines nothing"
+        );
+        assert!(!confined || !outside.path().join("file").exists());
+        assert!(!confined || task.path("connected").exists() == (network == true));
+    }
 }
