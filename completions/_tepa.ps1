@@ -43,28 +43,29 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--provider', '--provider', [CompletionResultType]::ParameterName, 'Who answers model calls')
             [CompletionResult]::new('--base-url', '--base-url', [CompletionResultType]::ParameterName, 'Reach the provider here instead of at its own address')
             [CompletionResult]::new('--model', '--model', [CompletionResultType]::ParameterName, 'The model of every role')
-            [CompletionResult]::new('--planner-model', '--planner-model', [CompletionResultType]::ParameterName, 'The planner''s model')
-            [CompletionResult]::new('--executor-model', '--executor-model', [CompletionResultType]::ParameterName, 'The executor''s model')
             [CompletionResult]::new('--evaluator-model', '--evaluator-model', [CompletionResultType]::ParameterName, 'The evaluator''s model')
-            [CompletionResult]::new('--replay', '--replay', [CompletionResultType]::ParameterName, 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]')
+            [CompletionResult]::new('--replay', '--replay', [CompletionResultType]::ParameterName, 'Replies for `--provider replay` [default: for a run, PROMPT.replay.yaml beside the prompt]')
             [CompletionResult]::new('--record', '--record', [CompletionResultType]::ParameterName, 'Write every reply of the provider to this file, for `--replay`')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'A configuration file, on top of the user''s and the project''s')
-            [CompletionResult]::new('--tools', '--tools', [CompletionResultType]::ParameterName, 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`')
-            [CompletionResult]::new('--deny-tool', '--deny-tool', [CompletionResultType]::ParameterName, 'Leave a tool out, or deny the calls that match a rule (again for more)')
             [CompletionResult]::new('--sandbox', '--sandbox', [CompletionResultType]::ParameterName, 'What commands and file tools may touch')
-            [CompletionResult]::new('--max-cycles', '--max-cycles', [CompletionResultType]::ParameterName, 'Cycles before the run fails')
             [CompletionResult]::new('--max-tokens', '--max-tokens', [CompletionResultType]::ParameterName, 'Tokens over all model calls before the run is terminated')
             [CompletionResult]::new('--max-cost', '--max-cost', [CompletionResultType]::ParameterName, 'US dollars over all model calls before the run is terminated')
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Wall clock of the whole run, such as 90s or 1h 30m')
-            [CompletionResult]::new('--tool-timeout', '--tool-timeout', [CompletionResultType]::ParameterName, 'Milliseconds per tool call')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What standard output carries: the feedback, one result object, or one event a line')
             [CompletionResult]::new('--result', '--result', [CompletionResultType]::ParameterName, 'Write the result to this file as well')
             [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'Write a report to this file, such as junit=report.xml (again for more, or with commas in between)')
+            [CompletionResult]::new('--planner-model', '--planner-model', [CompletionResultType]::ParameterName, 'The planner''s model')
+            [CompletionResult]::new('--executor-model', '--executor-model', [CompletionResultType]::ParameterName, 'The executor''s model')
+            [CompletionResult]::new('--tools', '--tools', [CompletionResultType]::ParameterName, 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`')
+            [CompletionResult]::new('--deny-tool', '--deny-tool', [CompletionResultType]::ParameterName, 'Leave a tool out, or deny the calls that match a rule (again for more)')
+            [CompletionResult]::new('--max-cycles', '--max-cycles', [CompletionResultType]::ParameterName, 'Cycles before the run fails')
+            [CompletionResult]::new('--tool-timeout', '--tool-timeout', [CompletionResultType]::ParameterName, 'Milliseconds per tool call')
             [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
             [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
             [CompletionResult]::new('--allow-unknown', '--allow-unknown', [CompletionResultType]::ParameterName, 'Take unknown keys in files as warnings')
+            [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Fail a task that has nothing to verify: no path, no check, no criterion')
             [CompletionResult]::new('--no-journal', '--no-journal', [CompletionResultType]::ParameterName, 'Do not record the run under .tepa/runs')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
@@ -184,6 +185,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Write the report of a run, as `tepa run --report` does')
+            [CompletionResult]::new('evaluate', 'evaluate', [CompletionResultType]::ParameterValue, 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step')
             [CompletionResult]::new('plan', 'plan', [CompletionResultType]::ParameterValue, 'Draw the last plan of a run')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -196,6 +198,36 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
             [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'tepa;runs;evaluate' {
+            [CompletionResult]::new('--provider', '--provider', [CompletionResultType]::ParameterName, 'Who answers model calls')
+            [CompletionResult]::new('--base-url', '--base-url', [CompletionResultType]::ParameterName, 'Reach the provider here instead of at its own address')
+            [CompletionResult]::new('--model', '--model', [CompletionResultType]::ParameterName, 'The model of every role')
+            [CompletionResult]::new('--evaluator-model', '--evaluator-model', [CompletionResultType]::ParameterName, 'The evaluator''s model')
+            [CompletionResult]::new('--replay', '--replay', [CompletionResultType]::ParameterName, 'Replies for `--provider replay` [default: for a run, PROMPT.replay.yaml beside the prompt]')
+            [CompletionResult]::new('--record', '--record', [CompletionResultType]::ParameterName, 'Write every reply of the provider to this file, for `--replay`')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'A configuration file, on top of the user''s and the project''s')
+            [CompletionResult]::new('--sandbox', '--sandbox', [CompletionResultType]::ParameterName, 'What commands and file tools may touch')
+            [CompletionResult]::new('--max-tokens', '--max-tokens', [CompletionResultType]::ParameterName, 'Tokens over all model calls before the run is terminated')
+            [CompletionResult]::new('--max-cost', '--max-cost', [CompletionResultType]::ParameterName, 'US dollars over all model calls before the run is terminated')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Wall clock of the whole run, such as 90s or 1h 30m')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What standard output carries: the feedback, one result object, or one event a line')
+            [CompletionResult]::new('--result', '--result', [CompletionResultType]::ParameterName, 'Write the result to this file as well')
+            [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'Write a report to this file, such as junit=report.xml (again for more, or with commas in between)')
+            [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--allow-unknown', '--allow-unknown', [CompletionResultType]::ParameterName, 'Take unknown keys in files as warnings')
+            [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Fail a task that has nothing to verify: no path, no check, no criterion')
+            [CompletionResult]::new('--no-journal', '--no-journal', [CompletionResultType]::ParameterName, 'Do not record the run under .tepa/runs')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -222,11 +254,15 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
         }
         'tepa;runs;help' {
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Write the report of a run, as `tepa run --report` does')
+            [CompletionResult]::new('evaluate', 'evaluate', [CompletionResultType]::ParameterValue, 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step')
             [CompletionResult]::new('plan', 'plan', [CompletionResultType]::ParameterValue, 'Draw the last plan of a run')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
         'tepa;runs;help;report' {
+            break
+        }
+        'tepa;runs;help;evaluate' {
             break
         }
         'tepa;runs;help;plan' {
@@ -280,10 +316,14 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
         }
         'tepa;help;runs' {
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Write the report of a run, as `tepa run --report` does')
+            [CompletionResult]::new('evaluate', 'evaluate', [CompletionResultType]::ParameterValue, 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step')
             [CompletionResult]::new('plan', 'plan', [CompletionResultType]::ParameterValue, 'Draw the last plan of a run')
             break
         }
         'tepa;help;runs;report' {
+            break
+        }
+        'tepa;help;runs;evaluate' {
             break
         }
         'tepa;help;runs;plan' {

@@ -52,6 +52,9 @@ _tepa() {
             tepa__subcmd__help,validate)
                 cmd="tepa__subcmd__help__subcmd__validate"
                 ;;
+            tepa__subcmd__help__subcmd__runs,evaluate)
+                cmd="tepa__subcmd__help__subcmd__runs__subcmd__evaluate"
+                ;;
             tepa__subcmd__help__subcmd__runs,plan)
                 cmd="tepa__subcmd__help__subcmd__runs__subcmd__plan"
                 ;;
@@ -67,6 +70,9 @@ _tepa() {
             tepa__subcmd__help__subcmd__tools,show)
                 cmd="tepa__subcmd__help__subcmd__tools__subcmd__show"
                 ;;
+            tepa__subcmd__runs,evaluate)
+                cmd="tepa__subcmd__runs__subcmd__evaluate"
+                ;;
             tepa__subcmd__runs,help)
                 cmd="tepa__subcmd__runs__subcmd__help"
                 ;;
@@ -75,6 +81,9 @@ _tepa() {
                 ;;
             tepa__subcmd__runs,report)
                 cmd="tepa__subcmd__runs__subcmd__report"
+                ;;
+            tepa__subcmd__runs__subcmd__help,evaluate)
+                cmd="tepa__subcmd__runs__subcmd__help__subcmd__evaluate"
                 ;;
             tepa__subcmd__runs__subcmd__help,help)
                 cmd="tepa__subcmd__runs__subcmd__help__subcmd__help"
@@ -232,8 +241,22 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__help__subcmd__runs)
-            opts="report plan"
+            opts="report evaluate plan"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__help__subcmd__runs__subcmd__evaluate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -344,7 +367,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__run)
-            opts="-q -C -h -V --provider --base-url --model --planner-model --executor-model --evaluator-model --replay --record --config --allow-unknown --tools --deny-tool --sandbox --max-cycles --max-tokens --max-cost --timeout --tool-timeout --output --result --report --no-journal --log-level --color --quiet --directory --help --version"
+            opts="-q -C -h -V --provider --base-url --model --evaluator-model --replay --record --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --output --result --report --no-journal --planner-model --executor-model --tools --deny-tool --max-cycles --tool-timeout --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -359,14 +382,6 @@ _tepa() {
                     return 0
                     ;;
                 --model)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --planner-model)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --executor-model)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -386,20 +401,8 @@ _tepa() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --tools)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --deny-tool)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --sandbox)
                     COMPREPLY=($(compgen -W "read-only workspace-write off" -- "${cur}"))
-                    return 0
-                    ;;
-                --max-cycles)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --max-tokens)
@@ -414,7 +417,143 @@ _tepa() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json jsonl" -- "${cur}"))
+                    return 0
+                    ;;
+                --result)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --planner-model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --executor-model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tools)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --deny-tool)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-cycles)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --tool-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-level)
+                    COMPREPLY=($(compgen -W "minimal standard verbose" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__runs)
+            opts="-q -C -h -V --log-level --color --quiet --directory --help --version report evaluate plan help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --log-level)
+                    COMPREPLY=($(compgen -W "minimal standard verbose" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__runs__subcmd__evaluate)
+            opts="-q -C -h -V --provider --base-url --model --evaluator-model --replay --record --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --output --result --report --no-journal --log-level --color --quiet --directory --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --provider)
+                    COMPREPLY=($(compgen -W "anthropic openai gemini openai-compatible replay" -- "${cur}"))
+                    return 0
+                    ;;
+                --base-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --evaluator-model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --replay)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --record)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sandbox)
+                    COMPREPLY=($(compgen -W "read-only workspace-write off" -- "${cur}"))
+                    return 0
+                    ;;
+                --max-tokens)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-cost)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -453,29 +592,13 @@ _tepa() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        tepa__subcmd__runs)
-            opts="-q -C -h -V --log-level --color --quiet --directory --help --version report plan help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+        tepa__subcmd__runs__subcmd__help)
+            opts="report evaluate plan help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --log-level)
-                    COMPREPLY=($(compgen -W "minimal standard verbose" -- "${cur}"))
-                    return 0
-                    ;;
-                --color)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
-                --directory)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -C)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -483,9 +606,9 @@ _tepa() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        tepa__subcmd__runs__subcmd__help)
-            opts="report plan help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+        tepa__subcmd__runs__subcmd__help__subcmd__evaluate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

@@ -39,28 +39,29 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --provider 'Who answers model calls'
             cand --base-url 'Reach the provider here instead of at its own address'
             cand --model 'The model of every role'
-            cand --planner-model 'The planner''s model'
-            cand --executor-model 'The executor''s model'
             cand --evaluator-model 'The evaluator''s model'
-            cand --replay 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]'
+            cand --replay 'Replies for `--provider replay` [default: for a run, PROMPT.replay.yaml beside the prompt]'
             cand --record 'Write every reply of the provider to this file, for `--replay`'
             cand --config 'A configuration file, on top of the user''s and the project''s'
-            cand --tools 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`'
-            cand --deny-tool 'Leave a tool out, or deny the calls that match a rule (again for more)'
             cand --sandbox 'What commands and file tools may touch'
-            cand --max-cycles 'Cycles before the run fails'
             cand --max-tokens 'Tokens over all model calls before the run is terminated'
             cand --max-cost 'US dollars over all model calls before the run is terminated'
             cand --timeout 'Wall clock of the whole run, such as 90s or 1h 30m'
-            cand --tool-timeout 'Milliseconds per tool call'
             cand --output 'What standard output carries: the feedback, one result object, or one event a line'
             cand --result 'Write the result to this file as well'
             cand --report 'Write a report to this file, such as junit=report.xml (again for more, or with commas in between)'
+            cand --planner-model 'The planner''s model'
+            cand --executor-model 'The executor''s model'
+            cand --tools 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`'
+            cand --deny-tool 'Leave a tool out, or deny the calls that match a rule (again for more)'
+            cand --max-cycles 'Cycles before the run fails'
+            cand --tool-timeout 'Milliseconds per tool call'
             cand --log-level 'How much to show'
             cand --color 'When to use colour'
             cand -C 'Work in this folder'
             cand --directory 'Work in this folder'
             cand --allow-unknown 'Take unknown keys in files as warnings'
+            cand --strict 'Fail a task that has nothing to verify: no path, no check, no criterion'
             cand --no-journal 'Do not record the run under .tepa/runs'
             cand -q 'Show nothing but errors'
             cand --quiet 'Show nothing but errors'
@@ -169,6 +170,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand -V 'Print version'
             cand --version 'Print version'
             cand report 'Write the report of a run, as `tepa run --report` does'
+            cand evaluate 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
             cand plan 'Draw the last plan of a run'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -180,6 +182,35 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --color 'When to use colour'
             cand -C 'Work in this folder'
             cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'tepa;runs;evaluate'= {
+            cand --provider 'Who answers model calls'
+            cand --base-url 'Reach the provider here instead of at its own address'
+            cand --model 'The model of every role'
+            cand --evaluator-model 'The evaluator''s model'
+            cand --replay 'Replies for `--provider replay` [default: for a run, PROMPT.replay.yaml beside the prompt]'
+            cand --record 'Write every reply of the provider to this file, for `--replay`'
+            cand --config 'A configuration file, on top of the user''s and the project''s'
+            cand --sandbox 'What commands and file tools may touch'
+            cand --max-tokens 'Tokens over all model calls before the run is terminated'
+            cand --max-cost 'US dollars over all model calls before the run is terminated'
+            cand --timeout 'Wall clock of the whole run, such as 90s or 1h 30m'
+            cand --output 'What standard output carries: the feedback, one result object, or one event a line'
+            cand --result 'Write the result to this file as well'
+            cand --report 'Write a report to this file, such as junit=report.xml (again for more, or with commas in between)'
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand --allow-unknown 'Take unknown keys in files as warnings'
+            cand --strict 'Fail a task that has nothing to verify: no path, no check, no criterion'
+            cand --no-journal 'Do not record the run under .tepa/runs'
             cand -q 'Show nothing but errors'
             cand --quiet 'Show nothing but errors'
             cand -h 'Print help (see more with ''--help'')'
@@ -204,10 +235,13 @@ set edit:completion:arg-completer[tepa] = {|@words|
         }
         &'tepa;runs;help'= {
             cand report 'Write the report of a run, as `tepa run --report` does'
+            cand evaluate 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
             cand plan 'Draw the last plan of a run'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'tepa;runs;help;report'= {
+        }
+        &'tepa;runs;help;evaluate'= {
         }
         &'tepa;runs;help;plan'= {
         }
@@ -250,9 +284,12 @@ set edit:completion:arg-completer[tepa] = {|@words|
         }
         &'tepa;help;runs'= {
             cand report 'Write the report of a run, as `tepa run --report` does'
+            cand evaluate 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
             cand plan 'Draw the last plan of a run'
         }
         &'tepa;help;runs;report'= {
+        }
+        &'tepa;help;runs;evaluate'= {
         }
         &'tepa;help;runs;plan'= {
         }

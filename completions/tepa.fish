@@ -47,27 +47,27 @@ openai-compatible\t''
 replay\t''"
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l base-url -d 'Reach the provider here instead of at its own address' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l model -d 'The model of every role' -r
-complete -c tepa -n "__fish_tepa_using_subcommand run" -l planner-model -d 'The planner\'s model' -r
-complete -c tepa -n "__fish_tepa_using_subcommand run" -l executor-model -d 'The executor\'s model' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l evaluator-model -d 'The evaluator\'s model' -r
-complete -c tepa -n "__fish_tepa_using_subcommand run" -l replay -d 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l replay -d 'Replies for `--provider replay` [default: for a run, PROMPT.replay.yaml beside the prompt]' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l record -d 'Write every reply of the provider to this file, for `--replay`' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
-complete -c tepa -n "__fish_tepa_using_subcommand run" -l tools -d 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`' -r
-complete -c tepa -n "__fish_tepa_using_subcommand run" -l deny-tool -d 'Leave a tool out, or deny the calls that match a rule (again for more)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l sandbox -d 'What commands and file tools may touch' -r -f -a "read-only\t'Nothing is written'
 workspace-write\t'The folder that the run works in is written'
 off\t'Commands are not confined'"
-complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-cycles -d 'Cycles before the run fails' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-tokens -d 'Tokens over all model calls before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-cost -d 'US dollars over all model calls before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l timeout -d 'Wall clock of the whole run, such as 90s or 1h 30m' -r
-complete -c tepa -n "__fish_tepa_using_subcommand run" -l tool-timeout -d 'Milliseconds per tool call' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l output -d 'What standard output carries: the feedback, one result object, or one event a line' -r -f -a "text\t'The final feedback'
 json\t'One result object'
 jsonl\t'One event a line'"
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l result -d 'Write the result to this file as well' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l report -d 'Write a report to this file, such as junit=report.xml (again for more, or with commas in between)' -r
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l planner-model -d 'The planner\'s model' -r
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l executor-model -d 'The executor\'s model' -r
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l tools -d 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`' -r
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l deny-tool -d 'Leave a tool out, or deny the calls that match a rule (again for more)' -r
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-cycles -d 'Cycles before the run fails' -r
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l tool-timeout -d 'Milliseconds per tool call' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'
 verbose\t'With durations, tokens, reasoning, arguments, retries'"
@@ -76,6 +76,7 @@ always\t'Always'
 never\t'Never'"
 complete -c tepa -n "__fish_tepa_using_subcommand run" -s C -l directory -d 'Work in this folder' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l allow-unknown -d 'Take unknown keys in files as warnings'
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l strict -d 'Fail a task that has nothing to verify: no path, no check, no criterion'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l no-journal -d 'Do not record the run under .tepa/runs'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -152,19 +153,20 @@ complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcomm
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one tool with its parameters'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from help" -f -a "call" -d 'Call one tool in this folder and print what it returns'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'
 verbose\t'With durations, tokens, reasoning, arguments, retries'"
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -s C -l directory -d 'Work in this folder' -r -F
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -s q -l quiet -d 'Show nothing but errors'
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -s V -l version -d 'Print version'
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -f -a "report" -d 'Write the report of a run, as `tepa run --report` does'
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -f -a "plan" -d 'Draw the last plan of a run'
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report plan help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -f -a "report" -d 'Write the report of a run, as `tepa run --report` does'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -f -a "evaluate" -d 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -f -a "plan" -d 'Draw the last plan of a run'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from report" -l format -d 'The form of the report' -r -f -a "junit\t''
 markdown\t''
 html\t''"
@@ -179,6 +181,41 @@ complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcomma
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from report" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from report" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l provider -d 'Who answers model calls' -r -f -a "anthropic\t''
+openai\t''
+gemini\t''
+openai-compatible\t''
+replay\t''"
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l base-url -d 'Reach the provider here instead of at its own address' -r
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l model -d 'The model of every role' -r
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l evaluator-model -d 'The evaluator\'s model' -r
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l replay -d 'Replies for `--provider replay` [default: for a run, PROMPT.replay.yaml beside the prompt]' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l record -d 'Write every reply of the provider to this file, for `--replay`' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l sandbox -d 'What commands and file tools may touch' -r -f -a "read-only\t'Nothing is written'
+workspace-write\t'The folder that the run works in is written'
+off\t'Commands are not confined'"
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l max-tokens -d 'Tokens over all model calls before the run is terminated' -r
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l max-cost -d 'US dollars over all model calls before the run is terminated' -r
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l timeout -d 'Wall clock of the whole run, such as 90s or 1h 30m' -r
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l output -d 'What standard output carries: the feedback, one result object, or one event a line' -r -f -a "text\t'The final feedback'
+json\t'One result object'
+jsonl\t'One event a line'"
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l result -d 'Write the result to this file as well' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l report -d 'Write a report to this file, such as junit=report.xml (again for more, or with commas in between)' -r
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l allow-unknown -d 'Take unknown keys in files as warnings'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l strict -d 'Fail a task that has nothing to verify: no path, no check, no criterion'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l no-journal -d 'Do not record the run under .tepa/runs'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -s V -l version -d 'Print version'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from plan" -l format -d 'The form of the drawing' -r -f -a "mermaid\t''
 dot\t''
 svg\t''"
@@ -194,6 +231,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcomma
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from plan" -s V -l version -d 'Print version'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "report" -d 'Write the report of a run, as `tepa run --report` does'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "evaluate" -d 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Draw the last plan of a run'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
@@ -216,4 +254,5 @@ complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcomma
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "show" -d 'Show one tool with its parameters'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "call" -d 'Call one tool in this folder and print what it returns'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "report" -d 'Write the report of a run, as `tepa run --report` does'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "evaluate" -d 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "plan" -d 'Draw the last plan of a run'

@@ -7,17 +7,25 @@ use sha2::{Digest as _, Sha256};
 /// The largest file that is hashed, in bytes: a sparse file of a terabyte takes no time to make and hours to read.
 pub const LARGEST_HASHED: u64 = 256 << 20;
 
-/// Returns how many bytes there were and their SHA-256; a file that grows while it is read is read no further than the limit.
-pub fn sha256(content: impl Read) -> io::Result<(u64, [u8; 32])> {
+/// Returns how many bytes there were and their SHA-256 in lower-case hexadecimal; a file that grows while it is read is read no further than the limit.
+pub fn sha256(content: impl Read) -> io::Result<(u64, String)> {
     let mut content = content.take(LARGEST_HASHED);
     let (mut hash, mut bytes, mut chunk) = (Sha256::new(), 0, vec![0; 64 << 10]);
     loop {
         match content.read(&mut chunk)? {
-            0 => return Ok((bytes, hash.finalize().into())),
+            0 => return Ok((bytes, hexadecimal(&hash.finalize()))),
             count => {
                 hash.update(&chunk[..count]);
                 bytes += count as u64;
             }
         }
     }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

@@ -89,11 +89,33 @@ struct Stamp(Vec<i128>);
 #[derive(Debug, PartialEq, Eq)]
 enum Content {
     /// A file, with the hash of its content.
-    File { mode: u32, sha256: [u8; 32] },
+    File { mode: u32, sha256: String },
     /// A link, with what it names.
     Link(PathBuf),
     /// Something that is not read: its stamp has to do.
     Unread,
+}
+
+/// The state of files by their path, as it can be written down: their content, and nothing that only this machine knows.
+pub type Marks = BTreeMap<String, String>;
+
+impl Content {
+    fn mark(&self) -> String {
+        match self {
+            Self::File { mode, sha256 } => format!("file {mode:o} {sha256}"),
+            Self::Link(target) => format!("link {}", target.display()),
+            Self::Unread => "unread".to_owned(),
+        }
+    }
+
+    fn of_mark(mark: &str) -> Option<Self> {
+        let (kind, rest) = mark.split_once(' ')?;
+        if kind == "link" {
+            return Some(Self::Link(rest.into()));
+        }
+        let (mode, hash) = rest.split_once(' ').filter(|_| kind == "file")?;
+        Some(Self::File { mode: u32::from_str_radix(mode, 8).ok()?, sha256: hash.to_owned() })
+    }
 }
 
 impl Seals {
@@ -128,6 +150,21 @@ impl Seals {
         broken.extend(now.keys().map(|path| Broken { path: self.shown(path), what: "created" }));
         broken.sort_by(|one, other| one.path.cmp(&other.path));
         broken
+    }
+
+    /// Returns the state as it can be written down.
+    pub fn marks(&self) -> Marks {
+        self.before.iter().map(|(path, sealed)| (self.shown(path), sealed.content.mark())).collect()
+    }
+
+    /// Returns seals as they were written down; nothing when they do not say what was in every file.
+    pub fn recalled(root: &Path, patterns: Vec<Pattern>, files: Vec<PathBuf>, marks: &Marks) -> Option<Self> {
+        let sealed = |(path, mark): (&String, &String)| {
+            let content = Content::of_mark(mark)?;
+            Some((root.join(path), Sealed { stamp: None, content }))
+        };
+        let before = marks.iter().map(sealed).collect::<Option<_>>()?;
+        Some(Self { root: root.to_owned(), patterns, files, before })
     }
 
     /// Returns everything protected that exists.
@@ -309,5 +346,22 @@ mod tests {
             assert!(matches!(Pattern::parse(pattern), Err(PatternError::Outside(_))), "{pattern}");
         }
         assert!(matches!(Pattern::parse("a{"), Err(PatternError::Malformed { .. })));
+    }
+
+    #[test]
+    fn what_was_written_down_is_compared_as_what_was_seen() {
+        let folder = folder(&["data/a", "data/b", "one"]);
+        let taken = seals(&folder, &["data/**"], &["one"]);
+        let recall = || {
+            let patterns = vec![Pattern::parse("data/**").unwrap()];
+            Seals::recalled(folder.path(), patterns, vec![folder.path().join("one")], &taken.marks()).unwrap()
+        };
+        assert!(recall().broken().is_empty());
+        fs::write(folder.path().join("data/a"), "other").unwrap();
+        fs::write(folder.path().join("data/c"), "new").unwrap();
+        fs::remove_file(folder.path().join("one")).unwrap();
+        assert_eq!(broken(&recall()), ["data/a modified", "data/c created", "one deleted"]);
+        let unread = Marks::from([("x".to_owned(), "unread".to_owned())]);
+        assert!(Seals::recalled(folder.path(), vec![], vec![], &unread).is_none());
     }
 }

@@ -386,6 +386,21 @@ fn a_hook_is_asked_only_when_its_conditions_hold() {
     assert_eq!(task.hooks("outcome").len(), 6, "who is not asked is not in the record");
 }
 
+#[test]
+fn who_judges_again_asks_the_hooks_around_the_judge() {
+    let note = json!([{"command": "echo >> asked"}]);
+    let task = Task::passing(&json!({"preStep": note, "preEvaluator": note, "postEvaluator": note}));
+    let (code, said) = exit(&task.run(&[], &[]));
+    assert_eq!(code, Some(0), "{said}");
+    let judge = json!({"format": "tepa.replay/1", "replies": [cycle(1, "pass")[2]]});
+    task.write("judge.json", &judge.to_string());
+    let mut command = tepa(task.0.path());
+    command.args(["runs", "evaluate", "latest", "--replay", "judge.json", "--config", "config.json"]);
+    let (code, said) = exit(&finish(&mut command));
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(fs::read_to_string(task.path("asked")).unwrap().lines().count(), 3 + 2);
+}
+
 /// Returns a task whose step runs `script`.
 fn working(script: &str, config: &Value) -> Task {
     let mut replies = cycle(1, "pass");

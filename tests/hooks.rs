@@ -199,20 +199,54 @@ async fn post_evaluator_overrides_the_verdict_and_the_result_says_who() {
     assert_eq!(overruled.len(), 1);
     assert_eq!(
         (overruled[0].by.as_str(), overruled[0].from, overruled[0].to),
-        ("postEvaluator hook", Verdict::Pass, Verdict::Fail)
+        ("postEvaluator hook `changer`", Verdict::Pass, Verdict::Fail)
     );
 }
 
 const ARTIFACT: &str = "goal: g\ncontext: {}\nexpectedOutput: [{path: there.txt, description: d}]\n";
 
 #[tokio::test]
-async fn no_hook_can_make_up_for_a_missing_file() {
+async fn a_hook_is_a_person_who_may_overrule_a_failed_check_and_the_result_says_so() {
     let mut bench = Bench::new(ARTIFACT, REPLIES, &json!({"limits": {"maxCycles": 1}}));
+    replace::<PostEvaluator>(&mut bench, |evaluation| {
+        evaluation.verdict = Verdict::Pass;
+        evaluation.summary = Some("the file comes tomorrow".to_owned());
+    });
+    let finished = bench.run().await;
+    assert_eq!((finished.settlement.exit_code(), finished.settlement.status()), (0, Some(RunStatus::Pass)));
+    assert!(!finished.result.checks[0].passed);
+    let overruled = finished.result.evaluation.unwrap().overruled;
+    let said: Vec<_> = overruled.iter().map(|o| (o.by.as_str(), o.to, o.reason.as_str())).collect();
+    assert_eq!(
+        said,
+        [
+            ("checks", Verdict::Fail, "expected output \"there.txt\" does not exist"),
+            ("postEvaluator hook `changer`", Verdict::Pass, "the file comes tomorrow"),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn no_hook_makes_up_for_a_protected_file() {
+    let mut bench =
+        Bench::new(ARTIFACT, REPLIES, &json!({"protect": ["rules.txt"], "limits": {"maxCycles": 1}}));
+    let file = bench.folder.path().join("rules.txt");
+    std::fs::write(bench.folder.path().join("there.txt"), "here").unwrap();
+    std::fs::write(&file, "strict").unwrap();
+    bench.pipeline.hooks.on::<PreStep, _>("vandal", false, move |_, _| {
+        let file = file.clone();
+        Box::pin(async move {
+            std::fs::write(file, "lax").unwrap();
+            Ok(None)
+        })
+    });
     replace::<PostEvaluator>(&mut bench, |evaluation| evaluation.verdict = Verdict::Pass);
     let finished = bench.run().await;
-    assert_eq!((finished.settlement.exit_code(), finished.settlement.status()), (1, Some(RunStatus::Fail)));
+    assert_eq!(finished.settlement.exit_code(), 1);
+    assert_eq!(finished.settlement.reason(), Reason::ProtectedPathModified);
     let by: Vec<String> = finished.result.evaluation.unwrap().overruled.into_iter().map(|o| o.by).collect();
-    assert_eq!(by, ["checks", "postEvaluator hook", "checks"]);
+    assert_eq!(by, ["checks", "postEvaluator hook `changer`", "checks"]);
+    assert_eq!(finished.result.checks.iter().filter(|check| check.check == "protected").count(), 1);
 }
 
 #[tokio::test]

@@ -19,6 +19,9 @@ pub use content::{CheckSchema, Pattern, Sha256};
 pub enum Check {
     /// The file or folder is there; goes without saying for an entry with a path.
     Exists(Holds),
+    /// The file or folder is there and not empty: what goes without saying for an entry that has a path and no checks.
+    #[serde(skip)]
+    Filled,
     /// Nothing is there.
     Absent(Holds),
     /// The file has at least so many bytes.
@@ -69,7 +72,7 @@ impl Check {
     /// Returns the name under which it is written.
     pub fn name(&self) -> &'static str {
         let at = match self {
-            Self::Exists(_) => 0,
+            Self::Exists(_) | Self::Filled => 0,
             Self::Absent(_) => 1,
             Self::MinBytes(_) => 2,
             Self::MaxBytes(_) => 3,

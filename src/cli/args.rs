@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{FalseyValueParser, NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::{DurationText, LoggingLevel, ProviderKind, SandboxMode};
@@ -15,7 +15,7 @@ use crate::tool::permission::{self, Rule, RuleError};
 /// The exit codes, shown by `tepa run --help` and compared with the README by a test.
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0    pass: the verdict is pass and no check contradicts it
+  0    pass: the verdict is pass; a failed check or criterion yields to nobody but a hook of yours
   1    fail: judged and found wanting, cycles used up, a cycle error, or a hook stopped it
   2    invalid: command line, prompt, config or key; nothing ran
   3    terminated: a budget (tokens, cost, time) ran out
@@ -55,8 +55,9 @@ Examples:
   tepa runs report latest --format markdown         the report of the newest run
   tepa runs report 0198f3 --format html -o run.html a run by the beginning of its id
   tepa runs plan latest --format svg -o plan.svg    its last plan as a picture
+  tepa runs evaluate latest                         its verdict on the files as they are now
 
-Exit codes: 0 done, 2 no such run, or its record cannot be used, 4 the output cannot be written";
+Exit codes of report and plan: 0 done, 2 no such run, or its record cannot be used, 4 the output cannot be written";
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -116,6 +117,33 @@ pub(super) struct RunArguments {
     /// The task: a .yaml, .yml or .json file, or - for YAML on standard input
     #[arg(value_name = "PROMPT")]
     pub(super) prompt: PathBuf,
+    #[command(flatten)]
+    pub(super) common: CommonArguments,
+    /// The planner's model
+    #[arg(long, value_name = "MODEL", env = "TEPA_PLANNER_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) planner_model: Option<String>,
+    /// The executor's model
+    #[arg(long, value_name = "MODEL", env = "TEPA_EXECUTOR_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) executor_model: Option<String>,
+    /// The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`
+    #[arg(long, value_name = "RULES", env = "TEPA_TOOLS", help_heading = "Configuration", value_parser = Rules::parse)]
+    pub(super) tools: Vec<Rules>,
+    /// Leave a tool out, or deny the calls that match a rule (again for more)
+    #[arg(long, value_name = "RULES", help_heading = "Configuration", value_parser = Rules::parse)]
+    pub(super) deny_tool: Vec<Rules>,
+    /// Cycles before the run fails
+    #[arg(long, value_name = "N", env = "TEPA_MAX_CYCLES", help_heading = "Limits",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_cycles: Option<u32>,
+    /// Milliseconds per tool call
+    #[arg(long, value_name = "MS", env = "TEPA_TOOL_TIMEOUT", help_heading = "Limits",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) tool_timeout: Option<u64>,
+}
+
+/// What a run and the judging of one have in common.
+#[derive(Debug, Args)]
+pub(super) struct CommonArguments {
     /// Who answers model calls
     #[arg(long, value_name = "PROVIDER", env = "TEPA_PROVIDER", help_heading = "Provider", value_parser = providers())]
     pub(super) provider: Option<ProviderKind>,
@@ -131,16 +159,10 @@ pub(super) struct RunArguments {
     /// The model of every role
     #[arg(long, value_name = "MODEL", env = "TEPA_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
     pub(super) model: Option<String>,
-    /// The planner's model
-    #[arg(long, value_name = "MODEL", env = "TEPA_PLANNER_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
-    pub(super) planner_model: Option<String>,
-    /// The executor's model
-    #[arg(long, value_name = "MODEL", env = "TEPA_EXECUTOR_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
-    pub(super) executor_model: Option<String>,
     /// The evaluator's model
     #[arg(long, value_name = "MODEL", env = "TEPA_EVALUATOR_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
     pub(super) evaluator_model: Option<String>,
-    /// Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]
+    /// Replies for `--provider replay` [default: for a run, PROMPT.replay.yaml beside the prompt]
     #[arg(long, value_name = "FILE", env = "TEPA_REPLAY", help_heading = "Provider")]
     pub(super) replay: Option<PathBuf>,
     /// Write every reply of the provider to this file, for `--replay`
@@ -152,19 +174,12 @@ pub(super) struct RunArguments {
     /// Take unknown keys in files as warnings
     #[arg(long, help_heading = "Configuration")]
     pub(super) allow_unknown: bool,
-    /// The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`
-    #[arg(long, value_name = "RULES", env = "TEPA_TOOLS", help_heading = "Configuration", value_parser = Rules::parse)]
-    pub(super) tools: Vec<Rules>,
-    /// Leave a tool out, or deny the calls that match a rule (again for more)
-    #[arg(long, value_name = "RULES", help_heading = "Configuration", value_parser = Rules::parse)]
-    pub(super) deny_tool: Vec<Rules>,
+    /// Fail a task that has nothing to verify: no path, no check, no criterion
+    #[arg(long, env = "TEPA_STRICT", value_parser = FalseyValueParser::new(), help_heading = "Configuration")]
+    pub(super) strict: bool,
     /// What commands and file tools may touch
     #[arg(long, value_enum, value_name = "MODE", env = "TEPA_SANDBOX", help_heading = "Configuration")]
     pub(super) sandbox: Option<SandboxArgument>,
-    /// Cycles before the run fails
-    #[arg(long, value_name = "N", env = "TEPA_MAX_CYCLES", help_heading = "Limits",
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) max_cycles: Option<u32>,
     /// Tokens over all model calls before the run is terminated
     #[arg(long, value_name = "N", env = "TEPA_MAX_TOKENS", help_heading = "Limits",
           value_parser = clap::value_parser!(u64).range(1..))]
@@ -176,10 +191,6 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "DURATION", env = "TEPA_TIMEOUT", help_heading = "Limits",
           value_parser = DurationText::parse)]
     pub(super) timeout: Option<DurationText>,
-    /// Milliseconds per tool call
-    #[arg(long, value_name = "MS", env = "TEPA_TOOL_TIMEOUT", help_heading = "Limits",
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub(super) tool_timeout: Option<u64>,
     /// What standard output carries: the feedback, one result object, or one event a line
     #[arg(
         long,
@@ -257,6 +268,9 @@ pub(super) enum RunsCommand {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
+    /// Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step
+    #[command(after_help = EXIT_CODES)]
+    Evaluate(Box<EvaluateArguments>),
     /// Draw the last plan of a run
     Plan {
         /// A run: its id, the beginning of its id, or `latest`
@@ -268,6 +282,14 @@ pub(super) enum RunsCommand {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct EvaluateArguments {
+    /// A run: its id, the beginning of its id, or `latest`
+    pub(super) run: String,
+    #[command(flatten)]
+    pub(super) common: CommonArguments,
 }
 
 #[derive(Debug, Args)]

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use directories::ProjectDirs;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::args::{GlobalArguments, Rules, RunArguments};
+use super::args::{CommonArguments, GlobalArguments, Rules, RunArguments};
 use super::trust;
 use super::ui::Ui;
 use crate::config::{self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind, SandboxMode};
@@ -23,8 +23,8 @@ pub(super) fn everything(
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<(Config, Prompt)> {
-    let unknown = unknown_keys(run.allow_unknown);
-    let (mut layers, mut invalid) = layers(run.config.as_deref(), environment, unknown, ui)?;
+    let unknown = unknown_keys(run.common.allow_unknown);
+    let (mut layers, mut invalid) = layers(run.common.config.as_deref(), environment, unknown, ui)?;
     let source = if run.prompt == Path::new("-") {
         SourceFile::from_reader("standard input", std::io::stdin().lock(), Format::Yaml)
             .map_err(unreadable)?
@@ -44,10 +44,29 @@ pub(super) fn everything(
     let (Some(prompt), true) = (prompt, invalid.is_empty()) else {
         return Err(Error::Invalid(invalid).into());
     };
-    layers.push(Origin::CommandLine, flags(run, global));
+    layers.push(Origin::CommandLine, flags(&run.common, global));
+    layers.push(Origin::CommandLine, flags_of_run(run));
     let config = layers.resolve()?;
     learn(&config, environment, ui)?;
     Ok((config, prompt))
+}
+
+/// Loads the configuration for the judging of a run.
+pub(super) fn for_judging(
+    arguments: &CommonArguments,
+    global: &GlobalArguments,
+    environment: &Environment,
+    ui: &Ui,
+) -> anyhow::Result<Config> {
+    let unknown = unknown_keys(arguments.allow_unknown);
+    let (mut layers, invalid) = layers(arguments.config.as_deref(), environment, unknown, ui)?;
+    if !invalid.is_empty() {
+        return Err(Error::Invalid(invalid).into());
+    }
+    layers.push(Origin::CommandLine, flags(arguments, global));
+    let config = layers.resolve()?;
+    learn(&config, environment, ui)?;
+    Ok(config)
 }
 
 fn learn(config: &Config, environment: &Environment, ui: &Ui) -> Result<(), Error> {
@@ -171,32 +190,30 @@ fn rules(given: &[Rules]) -> Option<Vec<&String>> {
 }
 
 /// Returns what the command line (and `TEPA_*`) say, in the form of a configuration file.
-fn flags(run: &RunArguments, global: &GlobalArguments) -> Value {
-    let mut model = Map::new();
-    for (role, own) in [
-        ("planner", &run.planner_model),
-        ("executor", &run.executor_model),
-        ("evaluator", &run.evaluator_model),
-    ] {
-        if let Some(name) = own.as_ref().or(run.model.as_ref()) {
-            model.insert(role.to_owned(), json!(name));
-        }
-    }
+fn flags(common: &CommonArguments, global: &GlobalArguments) -> Value {
     let level = global.log_level.map(LoggingLevel::from);
+    let every = common.model.as_ref();
     json!({
-        "provider": run.provider.or(run.replay.as_ref().map(|_| ProviderKind::Replay)),
-        "baseUrl": run.base_url,
-        "model": model,
+        "provider": common.provider.or(common.replay.as_ref().map(|_| ProviderKind::Replay)),
+        "baseUrl": common.base_url,
+        "model": {"planner": every, "executor": every, "evaluator": common.evaluator_model.as_ref().or(every)},
         "limits": {
-            "maxCycles": run.max_cycles,
-            "maxTokens": run.max_tokens,
-            "maxCostUsd": run.max_cost,
-            "toolTimeout": run.tool_timeout,
-            "maxDuration": run.timeout,
+            "maxTokens": common.max_tokens,
+            "maxCostUsd": common.max_cost,
+            "maxDuration": common.timeout,
         },
+        "evaluator": {"strict": common.strict.then_some(true)},
+        "sandbox": {"mode": common.sandbox.map(SandboxMode::from)},
+        "logging": {"level": level},
+    })
+}
+
+/// Returns what they say of a run alone.
+fn flags_of_run(run: &RunArguments) -> Value {
+    json!({
+        "model": {"planner": run.planner_model, "executor": run.executor_model},
+        "limits": {"maxCycles": run.max_cycles, "toolTimeout": run.tool_timeout},
         "tools": rules(&run.tools),
         "denyTools": rules(&run.deny_tool),
-        "sandbox": {"mode": run.sandbox.map(SandboxMode::from)},
-        "logging": {"level": level},
     })
 }

@@ -4,6 +4,7 @@
 
 mod args;
 mod completions;
+mod evaluate;
 mod load;
 mod run;
 mod runs;
@@ -89,6 +90,8 @@ fn parse(
     for name in ["run", "validate", "tools"] {
         command = command.mut_subcommand(name, |command| command.mut_args(said));
     }
+    command = command
+        .mut_subcommand("runs", |runs| runs.mut_subcommand("evaluate", |command| command.mut_args(said)));
     Arguments::from_arg_matches(&command.try_get_matches_from(arguments)?)
 }
 
@@ -109,7 +112,7 @@ fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyh
             ToolsCommand::Show { name } => tools::show(name, &arguments, &environment, ui),
             ToolsCommand::Call(call) => tool_call::call(call, &arguments, &environment, ui),
         },
-        Command::Runs(arguments) => runs::run(&arguments, &environment, ui),
+        Command::Runs(runs) => runs::run(&runs, &arguments.global, &environment, ui),
         Command::Completions { shell } => completions::print(shell, ui),
     }
 }

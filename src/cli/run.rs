@@ -1,9 +1,9 @@
-//! Owns `tepa run`: load, wire, show, settle.
+//! Owns `tepa run`: load, wire, show, settle; `tepa runs evaluate` takes the same way from there.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::args::{GlobalArguments, OutputArgument, RunArguments};
+use super::args::{CommonArguments, GlobalArguments, OutputArgument, RunArguments};
 use super::status::ExitStatus;
 use super::ui::Ui;
 use super::{load, runtime};
@@ -14,7 +14,7 @@ use crate::journal;
 use crate::pipeline::Finished;
 use crate::render::{Jsonl, Live, Plain, Style, prose};
 use crate::report::github::{self, Job};
-use crate::session::{Options, Session};
+use crate::session::{Options, Session, Task};
 use crate::workspace::PROJECT_FILE;
 
 pub(super) fn run(
@@ -25,13 +25,29 @@ pub(super) fn run(
 ) -> anyhow::Result<ExitStatus> {
     check_replies(arguments)?;
     let (config, prompt) = load::everything(arguments, global, environment, ui)?;
-    let options = options(arguments, &config, environment);
+    let mut options = options(&arguments.common, environment);
+    if config.provider == Some(ProviderKind::Replay) && options.replay.is_none() {
+        options.replay = Some(environment.resolve(&replay_beside(&arguments.prompt)));
+    }
+    options.protected.extend(whole_way(&environment.resolve(&arguments.prompt)));
+    perform(Task::Run(prompt), config, options, &arguments.common, environment, ui)
+}
+
+/// Wires and performs a task, and turns its end into the status of the process.
+pub(super) fn perform(
+    task: Task,
+    config: Config,
+    options: Options,
+    arguments: &CommonArguments,
+    environment: &Environment,
+    ui: &Ui,
+) -> anyhow::Result<ExitStatus> {
     let mut job = Job::detect(environment)?;
     let mut sinks = sinks(arguments.output, config.logging.level, ui);
     sinks.extend(job.sink());
     ui.say(&job.silence());
     let finished = runtime::block_on(environment, async |cancel| {
-        let connecting = Session::connect(config, prompt, environment, options);
+        let connecting = Session::connect(config, task, environment, options);
         let session = runtime::unless_stopped(&cancel, connecting).await??;
         anyhow::Ok(session.run(sinks, &cancel).await)
     });
@@ -51,7 +67,7 @@ pub(super) fn run(
 
 /// Returns what later steps of a job may want to know.
 fn outputs(
-    arguments: &RunArguments,
+    arguments: &CommonArguments,
     finished: &Finished,
     status: ExitStatus,
     environment: &Environment,
@@ -87,38 +103,32 @@ fn report(output: OutputArgument, finished: &Finished, ui: &Ui) -> anyhow::Resul
 
 /// Refuses what contradicts itself about replies.
 fn check_replies(arguments: &RunArguments) -> Result<(), Error> {
-    if let (Some(kind), Some(file)) = (arguments.provider, &arguments.replay)
+    let RunArguments { common, prompt, .. } = arguments;
+    if let (Some(kind), Some(file)) = (common.provider, &common.replay)
         && kind != ProviderKind::Replay
     {
         let message =
             format!("`--replay {}` says replay, and `--provider {}` does not", file.display(), kind.name());
         return Err(Error::usage(message).hint("leave one of them out"));
     }
-    let from_stdin = arguments.prompt == Path::new("-");
-    if arguments.provider == Some(ProviderKind::Replay) && arguments.replay.is_none() && from_stdin {
+    let from_stdin = prompt == Path::new("-");
+    if common.provider == Some(ProviderKind::Replay) && common.replay.is_none() && from_stdin {
         return Err(Error::usage("a task from standard input has no replies beside it")
             .hint("name the file with the replies: `--replay FILE`"));
     }
     Ok(())
 }
 
-fn options(arguments: &RunArguments, config: &Config, environment: &Environment) -> Options {
+pub(super) fn options(arguments: &CommonArguments, environment: &Environment) -> Options {
     let resolve = |path: &PathBuf| environment.resolve(path);
-    let beside = || (config.provider == Some(ProviderKind::Replay)).then(|| replay_beside(&arguments.prompt));
+    let configuration = [arguments.config.as_deref(), Some(Path::new(PROJECT_FILE))];
+    let configuration = configuration.into_iter().flatten();
     Options {
-        replay: arguments.replay.clone().or_else(beside).as_ref().map(resolve),
+        replay: arguments.replay.as_ref().map(resolve),
         record: arguments.record.as_ref().map(resolve),
         result: arguments.result.as_ref().map(resolve),
         reports: arguments.report.iter().map(|report| (report.format, resolve(&report.path))).collect(),
-        protected: [
-            Some(arguments.prompt.as_path()),
-            arguments.config.as_deref(),
-            Some(Path::new(PROJECT_FILE)),
-        ]
-        .into_iter()
-        .flatten()
-        .flat_map(|path| whole_way(&environment.resolve(path)))
-        .collect(),
+        protected: configuration.flat_map(|path| whole_way(&environment.resolve(path))).collect(),
         journal: !arguments.no_journal,
     }
 }

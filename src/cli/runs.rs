@@ -1,10 +1,11 @@
-//! Owns `tepa runs`: what can be made of recorded runs, without running anything.
+//! Owns `tepa runs`: what can be made of recorded runs, without executing anything.
 
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use super::args::{RunsArguments, RunsCommand};
+use super::args::{GlobalArguments, RunsArguments, RunsCommand};
+use super::evaluate;
 use super::status::ExitStatus;
 use super::ui::Ui;
 use crate::config::Environment;
@@ -15,6 +16,7 @@ use crate::report::Report;
 
 pub(super) fn run(
     arguments: &RunsArguments,
+    global: &GlobalArguments,
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
@@ -27,6 +29,7 @@ pub(super) fn run(
                 .map_err(|e| Error::broken("the report cannot be made").because(&e))?;
             put(&text, output.as_deref(), environment, ui)
         }
+        RunsCommand::Evaluate(arguments) => evaluate::evaluate(arguments, global, environment, ui),
         RunsCommand::Plan { run, format, output } => {
             let report = read(run, environment)?;
             let plan = report.cycles.iter().rev().find_map(|cycle| cycle.plan.as_ref());

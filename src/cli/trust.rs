@@ -56,6 +56,8 @@ pub(super) fn narrowed(document: &Document, layer: Layer, below: &Config) -> Lay
         (below.limits.max_cost_usd.is_some(), "/limits/maxCostUsd"),
         (below.limits.max_cost_usd.is_some(), "/pricing"),
         (below.limits.max_duration.is_some(), "/limits/maxDuration"),
+        (below.evaluator.strict, "/evaluator/strict"),
+        (below.evaluator.votes > 1, "/evaluator/votes"),
     ];
     let decided = decided.into_iter().filter(|(decided, _)| *decided);
     let decided =

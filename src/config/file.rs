@@ -24,6 +24,8 @@ pub struct ConfigFile {
     pub model: Option<ModelsFile>,
     /// When to stop.
     pub limits: Option<LimitsFile>,
+    /// How the judge is asked.
+    pub evaluator: Option<JudgingFile>,
     /// The tools of a run, each a name or a rule such as `shell_execute(git *)`; empty for all.
     pub tools: Option<Vec<String>>,
     /// Tools that a run does not have, in the same form; they win over `tools`.
@@ -163,6 +165,21 @@ pub struct LimitsFile {
     /// US dollars over all model calls before the run is terminated.
     #[schemars(range(min = 0))]
     pub max_cost_usd: Option<f64>,
+}
+
+/// How the judge is asked.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct JudgingFile {
+    /// How many answers there are at most. A fail, or a pass that the judge is not sure of, is asked again until a majority agrees.
+    #[schemars(range(min = 1, max = 9))]
+    pub votes: Option<u32>,
+    /// The confidence under which a pass is asked again, where there is more than one vote.
+    #[schemars(range(min = 0, max = 1))]
+    pub ask_again_below: Option<f64>,
+    /// Whether a task with nothing to verify (no path, no check, no criterion) fails.
+    pub strict: Option<bool>,
 }
 
 /// What is shown.

@@ -40,6 +40,8 @@ pub struct Config {
     pub model: Models,
     /// When to stop.
     pub limits: Limits,
+    /// How the judge is asked.
+    pub evaluator: Judging,
     /// The tools of a run, each a name or a rule such as `shell_execute(git *)`; empty for all.
     pub tools: Vec<String>,
     /// Tools that a run does not have, in the same form; they win over `tools`.
@@ -189,6 +191,18 @@ pub struct Limits {
     /// US dollars over all model calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,
+}
+
+/// How the judge is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Judging {
+    /// How many answers there are at most; the majority counts.
+    pub votes: u32,
+    /// The confidence under which a pass is asked again.
+    pub ask_again_below: f64,
+    /// Whether a task with nothing to verify fails.
+    pub strict: bool,
 }
 
 /// What is shown.

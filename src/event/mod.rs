@@ -3,7 +3,9 @@
 //! An event can be shown, stored and reported; it can never change a run. That is what a [`crate::hook`] does.
 
 mod fanout;
+mod record;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::time::Duration;
@@ -12,12 +14,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::outcome::Reason;
-use crate::outcome::{CheckResult, Evaluation, LogEntry, RunResult, StepResult, Usage, Verdict};
+use crate::outcome::{CheckResult, Evaluation, Evidence, LogEntry, RunResult, StepResult, Usage, Verdict};
 use crate::plan::{Plan, Step};
 use crate::prompt::Prompt;
 use crate::sandbox::Confinement;
+use crate::seal::Marks;
 
 pub use fanout::{Fanout, SinkError};
+pub use record::{RecordError, read};
 
 /// The version of the wire format; within a version, fields and types are only ever added.
 pub const SCHEMA: &str = "tepa.events/1";
@@ -122,6 +126,32 @@ pub enum RunEvent {
         /// What is in force, not what was asked for.
         #[serde(flatten)]
         confinement: Confinement,
+    },
+    /// The state of what is to stay unchanged was taken, before the first step.
+    #[serde(rename = "baseline.taken")]
+    BaselineTaken {
+        /// By the path as the prompt names it: each file with its mode and hash.
+        unchanged: BTreeMap<String, Marks>,
+    },
+    /// What an earlier run did is to be judged again; stands in the place of planning and execution.
+    #[serde(rename = "execution.recalled")]
+    ExecutionRecalled {
+        /// The run that did it.
+        run: String,
+        /// Its cycle.
+        cycle: u32,
+        /// What it executed.
+        plan: Plan,
+        /// The results, as they reached its judge.
+        results: Vec<StepResult>,
+        /// The scratchpad afterwards.
+        scratchpad: Map<String, Value>,
+        /// Files that tools said they wrote, each with the step, oldest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        wrote: Vec<(String, String)>,
+        /// Protected files that were not what they had been.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tampered: Vec<CheckResult>,
     },
     /// A cycle began.
     #[serde(rename = "cycle.started")]
@@ -303,6 +333,14 @@ pub enum RunEvent {
         /// Its outcome.
         #[serde(flatten)]
         result: CheckResult,
+    },
+    /// What the judge is shown of the expected outputs is gathered.
+    #[serde(rename = "evidence.gathered")]
+    EvidenceGathered {
+        /// The cycle.
+        cycle: u32,
+        /// One for each expected output.
+        evidence: Vec<Evidence>,
     },
     /// The verdict of a cycle stands.
     #[serde(rename = "evaluation.completed")]

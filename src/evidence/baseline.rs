@@ -8,7 +8,7 @@ use super::bundle::COMPARED;
 use crate::check::Check;
 use crate::prompt::Prompt;
 use crate::script::{Outputs, Scripts};
-use crate::seal::{Pattern, Seals};
+use crate::seal::{Marks, Pattern, Seals};
 use crate::workspace::Workspace;
 
 /// The state before the first step, as far as the checks of a prompt need it.
@@ -41,6 +41,24 @@ impl Baseline {
         Ok(Self { sealed, before, scripts: scripts(prompt, workspace)? })
     }
 
+    /// Returns the state of what is to stay unchanged as it can be written down.
+    pub fn marks(&self) -> BTreeMap<String, Marks> {
+        self.sealed.iter().map(|(path, seals)| (path.clone(), seals.marks())).collect()
+    }
+
+    /// Puts the state as an earlier run wrote it down in the place of what was taken now: that is not what the earlier run began with.
+    #[must_use]
+    pub fn recalled(mut self, workspace: &Workspace, marks: &BTreeMap<String, Marks>) -> Self {
+        let seals = |path: &String| {
+            let (patterns, files) = meant(path, workspace).ok()?;
+            Seals::recalled(workspace.root(), patterns, files, marks.get(path)?)
+        };
+        let paths: Vec<String> = self.sealed.into_keys().collect();
+        self.sealed = paths.into_iter().filter_map(|path| Some((path.clone(), seals(&path)?))).collect();
+        self.before.clear();
+        self
+    }
+
     /// Returns the files that decide over the verdict, absolute: no run may change them.
     pub fn protected(&self) -> impl Iterator<Item = &Path> {
         self.scripts.places()
@@ -65,6 +83,12 @@ fn scripts(prompt: &Prompt, workspace: &Workspace) -> Result<Scripts, CheckError
 }
 
 fn seal(path: &str, workspace: &Workspace) -> Result<Seals, String> {
+    let (patterns, files) = meant(path, workspace)?;
+    Ok(Seals::take(workspace.root(), patterns, files))
+}
+
+/// Returns what a path stands for: everything in a folder, a file by itself, what a link leads to.
+fn meant(path: &str, workspace: &Workspace) -> Result<(Vec<Pattern>, Vec<PathBuf>), String> {
     let relative = workspace.relative(path).map_err(|e| e.to_string())?;
     let root = workspace.root();
     // A folder is everything in it; a link is what it leads to as well.
@@ -74,5 +98,5 @@ fn seal(path: &str, workspace: &Workspace) -> Result<Seals, String> {
     files.extend(workspace.resolved(path).ok().map(|target| root.join(target)));
     files.retain(|file| !file.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()));
     files.dedup();
-    Ok(Seals::take(root, vec![inside], files))
+    Ok((vec![inside], files))
 }

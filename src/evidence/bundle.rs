@@ -7,10 +7,10 @@ use std::time::Duration;
 use similar::TextDiff;
 
 use super::{Baseline, kind};
-use crate::outcome::CheckResult;
+use crate::outcome::{CheckResult, Evidence, Part};
 use crate::prompt::{Expected, Prompt};
 use crate::text;
-use crate::workspace::{LARGEST_HASHED, Workspace, WorkspaceError};
+use crate::workspace::{EntryKind, LARGEST_HASHED, Workspace, WorkspaceError};
 
 /// The largest file that is shown whole, in bytes.
 const WHOLE: u64 = 8 * 1024;
@@ -24,31 +24,18 @@ const DIFFERENCE: usize = 8 * 1024;
 pub(super) const COMPARED: u64 = 1 << 20;
 /// How long a difference may be worked on before a coarser one has to do.
 const COMPARING: Duration = Duration::from_secs(2);
+/// How many names of a folder are shown.
+const MOST_NAMES: usize = 200;
+/// The check that runs a command.
+const COMMAND: &str = "command";
 /// The shortest quote that says anything, in characters.
 const SHORTEST_QUOTE: usize = 3;
-
-/// A piece of what is shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
-    /// From the file: not to be trusted.
-    Material(String),
-    /// From tepa.
-    Note(String),
-}
 
 /// The evidence for one expected output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bundle {
-    /// `E1` for the first expected output, and so on.
-    pub id: String,
-    /// The path, as the prompt names it.
-    pub path: Option<String>,
-    /// One line: existence, size, kind, hash.
-    pub summary: String,
-    /// Its columns and rows, or whether it can be parsed.
-    pub shape: Option<String>,
-    /// What is in it.
-    pub parts: Vec<Part>,
+    /// What is shown.
+    pub shown: Evidence,
     /// Where a quote may be from.
     quotable: Vec<String>,
 }
@@ -66,10 +53,10 @@ impl Bundle {
         expected
             .map(|(at, expected)| {
                 let mut bundle = Self::of(expected, workspace, baseline, words_of_steps);
-                bundle.id = format!("E{}", at + 1);
-                let own = checks.iter().filter(|check| check.path == bundle.path);
-                let found: Vec<String> = own.map(|check| check.actual.clone()).collect();
-                bundle.quotable.extend(found);
+                bundle.shown.id = format!("E{}", at + 1);
+                // What a command said is as good as a file; what else tepa found can be said of files that are anything but good.
+                let own = checks.iter().filter(|check| check.check == COMMAND && check.path == expected.path);
+                bundle.quotable.extend(own.map(|check| check.actual.clone()));
                 bundle
             })
             .collect()
@@ -95,8 +82,9 @@ impl Bundle {
     }
 
     fn saying(path: Option<&String>, summary: String) -> Self {
-        let path = path.cloned();
-        Self { id: String::new(), path, summary, shape: None, parts: Vec::new(), quotable: Vec::new() }
+        let shown =
+            Evidence { id: String::new(), path: path.cloned(), summary, shape: None, parts: Vec::new() };
+        Self { shown, quotable: Vec::new() }
     }
 
     /// Returns whether `quote` is in the evidence, however blanks and lines are set; too short a quote is nowhere.
@@ -107,10 +95,9 @@ impl Bundle {
         let wanted = [normal(quote), normal(&unmarked.join("\n"))];
         let wanted: Vec<&String> =
             wanted.iter().filter(|quote| quote.chars().count() >= SHORTEST_QUOTE).collect();
-        let facts = [Some(&self.summary), self.shape.as_ref()].into_iter().flatten();
         self.quotable
             .iter()
-            .chain(facts)
+            .chain(&self.shown.shape)
             .map(|text| normal(text))
             .any(|text| wanted.iter().any(|quote| text.contains(quote.as_str())))
     }
@@ -123,7 +110,8 @@ fn normal(text: &str) -> String {
 
 /// Says what changed on disk since `before`, as failed checks: what was judged must be what is there.
 pub fn changes(before: &[Bundle], now: Vec<Bundle>) -> Vec<CheckResult> {
-    let changed = before.iter().zip(now).filter(|(before, now)| before.summary != now.summary);
+    let pairs = before.iter().zip(now).map(|(before, now)| (&before.shown, now.shown));
+    let changed = pairs.filter(|(before, now)| before.summary != now.summary);
     changed
         .map(|(before, now)| CheckResult {
             check: "unchanged".to_owned(),
@@ -137,7 +125,7 @@ pub fn changes(before: &[Bundle], now: Vec<Bundle>) -> Vec<CheckResult> {
 
 fn look(path: &String, workspace: &Workspace, baseline: &Baseline) -> Result<Bundle, WorkspaceError> {
     if workspace.facts(path)?.is_folder {
-        return Ok(Bundle::saying(Some(path), "exists: a folder".to_owned()));
+        return list(path, workspace);
     }
     let digest = workspace.digest(path)?;
     let (head, tail) = workspace.ends(path, HEAD, TAIL)?;
@@ -147,14 +135,16 @@ fn look(path: &String, workspace: &Workspace, baseline: &Baseline) -> Result<Bun
     if digest.bytes <= LARGEST_HASHED
         && ["csv", "json", "yaml", "yml"].iter().any(|kind| path.ends_with(kind))
     {
-        bundle.shape = kind::shape(path, &workspace.read(path, LARGEST_HASHED)?);
+        bundle.shown.shape = kind::shape(path, &workspace.read(path, LARGEST_HASHED)?);
     }
     if digest.bytes == 0 {
-        bundle.parts.push(Part::Note("(the file is empty)".to_owned()));
+        bundle.shown.parts.push(Part::Note("(the file is empty)".to_owned()));
         return Ok(bundle);
     }
     if head.contains(&0) {
-        bundle.parts.push(Part::Note("(binary content)".to_owned()));
+        bundle.shown.parts.push(Part::Note("(binary content)".to_owned()));
+        // There is nothing else to go by.
+        bundle.quotable.push(bundle.shown.summary.clone());
         return Ok(bundle);
     }
     let whole = (digest.bytes <= COMPARED).then(|| workspace.read(path, COMPARED)).transpose()?;
@@ -164,17 +154,42 @@ fn look(path: &String, workspace: &Workspace, baseline: &Baseline) -> Result<Bun
     }
     if digest.bytes <= WHOLE {
         let text = bundle.quotable[0].trim_end_matches('\n').to_owned();
-        bundle.parts.push(Part::Material(text));
+        bundle.shown.parts.push(Part::Material(text));
         return Ok(bundle);
     }
     let left_out = digest.bytes.saturating_sub((head.len() + tail.len()) as u64);
-    bundle.parts = vec![
+    bundle.shown.parts = vec![
         Part::Material(String::from_utf8_lossy(&head).into_owned()),
         Part::Note(format!("({} left out)", text::bytes(left_out))),
         Part::Material(String::from_utf8_lossy(&tail).trim_end_matches('\n').to_owned()),
     ];
     if let (Some(before), true) = (baseline.before.get(path), digest.bytes <= COMPARED) {
-        bundle.parts.extend(difference(before, &bundle.quotable[0]));
+        bundle.shown.parts.extend(difference(before, &bundle.quotable[0]));
+    }
+    Ok(bundle)
+}
+
+/// Returns what is in a folder.
+fn list(path: &String, workspace: &Workspace) -> Result<Bundle, WorkspaceError> {
+    let unreadable = |e| WorkspaceError::of("list", path, e);
+    let folder = workspace.open_folder(path)?;
+    let mut names = Vec::new();
+    for entry in folder.entries().map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let name = entry.name.to_string_lossy();
+        names.push(if entry.kind == EntryKind::Folder { format!("{name}/") } else { name.into_owned() });
+    }
+    names.sort_unstable();
+    let count = names.len();
+    let summary = format!("exists: a folder with {}", text::plural("item", count));
+    let mut bundle = Bundle::saying(Some(path), summary);
+    names.truncate(MOST_NAMES);
+    if !names.is_empty() {
+        bundle.shown.parts.push(Part::Material(names.join("\n")));
+        bundle.quotable.extend(names);
+    }
+    if count > MOST_NAMES {
+        bundle.shown.parts.push(Part::Note(format!("({} left out)", count - MOST_NAMES)));
     }
     Ok(bundle)
 }
@@ -212,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_small_file_is_shown_whole() {
-        let bundle = bundles(&[("a.md", b"one\ntwo\n")], &["a.md"]).remove(0);
+        let bundle = bundles(&[("a.md", b"one\ntwo\n")], &["a.md"]).remove(0).shown;
         assert_eq!(bundle.parts, [Part::Material("one\ntwo".into())]);
         assert!(bundle.summary.starts_with("exists: 8 bytes, text/markdown, sha256 "), "{}", bundle.summary);
     }
@@ -225,10 +240,10 @@ mod tests {
         workspace.write("big", lines("old").as_bytes()).unwrap();
         let baseline = Baseline::take(&prompt(&["big"]), &workspace).unwrap();
         let gather = || Bundle::gather(&prompt(&["big"]), &workspace, &baseline, &[], &[]).remove(0);
-        assert_eq!(gather().parts[3], Part::Note("It is what it was when the run began.".into()));
+        assert_eq!(gather().shown.parts[3], Part::Note("It is what it was when the run began.".into()));
         workspace.write("big", lines("new").as_bytes()).unwrap();
         let bundle = gather();
-        let Part::Material(changed) = &bundle.parts[4] else { panic!("{:?}", bundle.parts) };
+        let Part::Material(changed) = &bundle.shown.parts[4] else { panic!("{:?}", bundle.shown) };
         assert!(changed.contains("\n-old\n+new\n"), "{changed}");
         assert!(bundle.holds("a new b") && !bundle.holds("old"));
     }
@@ -236,22 +251,26 @@ mod tests {
     #[test]
     fn what_is_missing_outside_binary_or_empty_is_said() {
         let found = bundles(&[("bin", b"\0\x01"), ("empty", b"")], &["no", "../out", "bin", "empty", "."]);
-        let notes = |at: usize| found[at].parts.clone();
-        assert_eq!(found[0].summary, "does not exist");
-        assert_eq!(found[1].summary, "cannot be used: `../out` is outside the workspace");
+        let notes = |at: usize| found[at].shown.parts.clone();
+        assert_eq!(found[0].shown.summary, "does not exist");
+        assert_eq!(found[1].shown.summary, "cannot be used: `../out` is outside the workspace");
         assert_eq!(notes(2), [Part::Note("(binary content)".into())]);
         assert_eq!(notes(3), [Part::Note("(the file is empty)".into())]);
-        assert_eq!(found[4].summary, "exists: a folder");
-        assert_eq!(found[4].id, "E5");
+        assert_eq!(found[4].shown.summary, "exists: a folder with 2 items");
+        assert_eq!(notes(4), [Part::Material("bin\nempty".into())]);
+        assert_eq!(found[4].shown.id, "E5");
+        // Of what is not there or empty nothing can be quoted; of what cannot be read, what it is.
+        assert!(!found[0].holds("does not exist") && !found[3].holds("0 bytes"));
+        assert!(found[2].holds("2 bytes, application/octet-stream") && found[4].holds("empty"));
     }
 
     #[test]
     fn a_quote_is_found_however_it_is_set_and_only_where_it_is() {
         let bundle = bundles(&[("a.csv", b"a,b\n| x |  y |,1\nlast line,2\n")], &["a.csv"]).remove(0);
-        for quote in ["| x | y |", "| | x | y |,1\n| last   line", "a,b", "CSV with", "text/csv"] {
+        for quote in ["| x | y |", "| | x | y |,1\n| last   line", "a,b", "CSV with"] {
             assert!(bundle.holds(quote), "{quote}");
         }
-        for quote in ["", "a,", "| |", "a,c", "LAST line"] {
+        for quote in ["", "a,", "| |", "a,c", "LAST line", "text/csv"] {
             assert!(!bundle.holds(quote), "{quote}");
         }
     }

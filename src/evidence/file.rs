@@ -11,7 +11,7 @@ use super::{Baseline, Finding};
 use crate::check::{Check, CsvCheck, JsonCheck};
 use crate::source::parse_yaml_value;
 use crate::text;
-use crate::workspace::{LARGEST_HASHED, Workspace, WorkspaceError};
+use crate::workspace::{Facts, LARGEST_HASHED, Workspace, WorkspaceError};
 
 /// Keys and values that a file of YAML may hold.
 const MOST_NODES: usize = 1_000_000;
@@ -55,6 +55,7 @@ pub(super) fn look(
     let content = || workspace.read(path, LARGEST_HASHED).map_err(Trouble::from);
     let (expected, found) = match check {
         Check::Exists(_) => ("exists".to_owned(), exists(path, workspace)),
+        Check::Filled => ("exists and is not empty".to_owned(), filled(path, workspace)),
         Check::Absent(_) => {
             let found = exists(path, workspace).map(|(there, actual)| (!there, actual));
             ("does not exist".to_owned(), found)
@@ -106,6 +107,22 @@ fn exists(path: &str, workspace: &Workspace) -> Result<Found, Trouble> {
         }
         Err(error) => Err(error.into()),
     }
+}
+
+fn filled(path: &str, workspace: &Workspace) -> Result<Found, Trouble> {
+    let (there, actual) = exists(path, workspace)?;
+    let is_empty = |facts: Facts| -> Result<bool, Trouble> {
+        if !facts.is_folder {
+            return Ok(facts.bytes == 0);
+        }
+        let folder = workspace.open_folder(path)?;
+        let mut entries = folder.entries().map_err(|e| WorkspaceError::of("list", path, e))?;
+        Ok(entries.next().is_none())
+    };
+    if there && is_empty(workspace.facts(path)?)? {
+        return Ok((false, "is empty".to_owned()));
+    }
+    Ok((there, actual))
 }
 
 fn size(path: &str, workspace: &Workspace, fits: impl Fn(u64) -> bool) -> Result<Found, Trouble> {
@@ -240,7 +257,8 @@ fn digest(path: &str, workspace: &Workspace, wanted: &str) -> Result<Found, Trou
 
 fn unchanged(path: &str, baseline: &Baseline) -> Result<Found, Trouble> {
     let seals = baseline.sealed.get(path);
-    let seals = seals.ok_or_else(|| Trouble::Unable("its state was not taken in time".to_owned()))?;
+    let seals =
+        seals.ok_or_else(|| Trouble::Unable("its state when the run began is not known".to_owned()))?;
     let broken = seals.broken();
     let named: Vec<String> = broken
         .iter()
@@ -372,7 +390,7 @@ mod tests {
             assert!(error.starts_with("cannot look at `nnn"), "{check}: {error}");
         }
         let error = look(json!({"unchanged": true}), "none").unwrap_err();
-        assert_eq!(error, "its state was not taken in time");
+        assert_eq!(error, "its state when the run began is not known");
     }
 
     #[test]

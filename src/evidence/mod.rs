@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use baseline::Baseline;
-pub use bundle::{Bundle, Part, changes};
+pub use bundle::{Bundle, changes};
 
 use crate::check::Check;
 use crate::outcome::CheckResult;

@@ -99,7 +99,7 @@ impl HookBus {
         self.registrations.contains_key(P::NAME)
     }
 
-    /// Asks every hook of `P` in order; returns the payload that comes out and whether anybody changed it.
+    /// Asks every hook of `P` in order; returns the payload that comes out and the names of those who replaced it.
     ///
     /// An answer that `fits` refuses is that of a hook that broke. `record` is told of each hook when it has ended, also of the one that
     /// ends the run.
@@ -110,12 +110,12 @@ impl HookBus {
         clock: &dyn Clock,
         fits: impl Fn(&P::Payload) -> Result<(), String>,
         mut record: impl FnMut(Asked),
-    ) -> Result<(P::Payload, bool), HookFault> {
+    ) -> Result<(P::Payload, Vec<String>), HookFault> {
         let Some(registrations) = self.registrations.get(P::NAME) else {
-            return Ok((payload, false));
+            return Ok((payload, Vec::new()));
         };
         let mut current = payload;
-        let mut changed = false;
+        let mut changed = Vec::new();
         for Registration { hook, continue_on_error } in registrations {
             let name = || hook.name().to_owned();
             let began = clock.monotonic();
@@ -134,7 +134,7 @@ impl HookBus {
                     Ok(()) => {
                         done(HookOutcome::Replaced, places, None);
                         current = next;
-                        changed = true;
+                        changed.push(name());
                     }
                     Err(reason) => {
                         done(HookOutcome::Failed, vec![], Some(reason.clone()));
@@ -233,15 +233,7 @@ mod tests {
     const META: CycleMeta = CycleMeta { cycle_number: 1, total_cycles_used: 1, tokens_used: 0 };
 
     fn evaluation(confidence: f64) -> Evaluation {
-        Evaluation {
-            verdict: Verdict::Fail,
-            confidence,
-            feedback: None,
-            summary: None,
-            tokens_used: 0,
-            criteria: vec![],
-            overruled: vec![],
-        }
+        Evaluation::new(Verdict::Fail, confidence)
     }
 
     type Answer = fn(f64) -> Result<Option<f64>, HookError>;

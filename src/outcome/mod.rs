@@ -2,6 +2,7 @@
 //!
 //! A settlement that passes is built in one place, from an evaluation whose verdict is pass; nothing else can make one.
 
+mod evaluation;
 mod settlement;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use evaluation::{
+    CriterionResult, CriterionVerdict, Evaluation, Evidence, Overruling, Part, Verdict, Vote,
+};
 pub use settlement::{Reason, RunStatus, Settlement};
 
 use crate::sandbox::Confinement;
@@ -42,92 +46,6 @@ pub struct StepResult {
     pub tokens_used: u64,
     /// Wall clock, in milliseconds.
     pub duration_ms: u64,
-}
-
-/// What the judge says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// The goal is achieved.
-    Pass,
-    /// Something is missing or wrong.
-    Fail,
-}
-
-/// The seeds' `EvaluationResult`, with who overruled the judge.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(description = "The verdict on the work of a cycle, with the reasons.")]
-pub struct Evaluation {
-    /// The verdict that stands.
-    pub verdict: Verdict,
-    /// From 0 to 1.
-    #[schemars(range(min = 0, max = 1))]
-    pub confidence: f64,
-    /// On fail: what the planner is told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub feedback: Option<String>,
-    /// On pass: what was accomplished.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summary: Option<String>,
-    /// Tokens of the evaluator's calls.
-    #[serde(default)]
-    pub tokens_used: u64,
-    /// What the judge said of each criterion, and whether tepa found the proof.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub criteria: Vec<CriterionResult>,
-    /// Who changed the verdict of the judge, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub overruled: Vec<Overruling>,
-}
-
-/// What came of one criterion.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CriterionResult {
-    /// `C1` for the first criterion of the prompt, and so on.
-    pub id: String,
-    /// The path of the expected output that it belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-    /// The criterion, as the prompt has it.
-    pub criterion: String,
-    /// Whether it is met.
-    pub verdict: CriterionVerdict,
-    /// Why.
-    pub reason: String,
-    /// The evidence that is quoted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub evidence: Option<String>,
-    /// What is quoted from it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub quote: Option<String>,
-}
-
-/// Whether a criterion is met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum CriterionVerdict {
-    /// It is met, and what was quoted for it is in the evidence.
-    Pass,
-    /// It is not met.
-    Fail,
-    /// It is said to be met, and there is no proof.
-    Unproven,
-}
-
-/// One change of a verdict after the judge spoke.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Overruling {
-    /// `checks`, `criteria`, or `hook` with the name of the point.
-    pub by: String,
-    /// The verdict before.
-    pub from: Verdict,
-    /// The verdict after.
-    pub to: Verdict,
-    /// Why.
-    pub reason: String,
 }
 
 /// The check that protected files are what they were when the run began.

@@ -32,6 +32,8 @@ pub enum Reason {
     CycleError,
     /// A hook refused or broke.
     HookStopped,
+    /// The task has nothing that could be verified, and that was not to be let pass.
+    NothingVerified,
     /// The token budget is used up.
     TokenBudget,
     /// The money is used up.
@@ -87,7 +89,9 @@ impl Settlement {
     /// A reason that only a verdict can give is taken for a bug in tepa.
     pub fn stopped(reason: Reason, message: impl Into<String>) -> Self {
         let (status, reason) = match reason {
-            Reason::CycleError | Reason::HookStopped => (Some(RunStatus::Fail), reason),
+            Reason::CycleError | Reason::HookStopped | Reason::NothingVerified => {
+                (Some(RunStatus::Fail), reason)
+            }
             Reason::TokenBudget
             | Reason::CostBudget
             | Reason::TimeBudget
@@ -135,7 +139,9 @@ impl Settlement {
 mod tests {
     use super::*;
 
-    const REASONS: [Reason; 13] = [
+    const REASONS: [Reason; 15] = [
+        Reason::NothingVerified,
+        Reason::ProtectedPathModified,
         Reason::CheckError,
         Reason::CostBudget,
         Reason::Passed,
@@ -152,15 +158,7 @@ mod tests {
     ];
 
     fn evaluation(verdict: Verdict) -> Evaluation {
-        Evaluation {
-            verdict,
-            confidence: 1.0,
-            feedback: None,
-            summary: None,
-            tokens_used: 0,
-            criteria: vec![],
-            overruled: vec![],
-        }
+        Evaluation::new(verdict, 1.0)
     }
 
     #[test]
@@ -178,6 +176,7 @@ mod tests {
         let code = |reason| Settlement::stopped(reason, "").exit_code();
         assert_eq!(code(Reason::CycleError), 1);
         assert_eq!(code(Reason::HookStopped), 1);
+        assert_eq!(code(Reason::NothingVerified), 1);
         assert_eq!(code(Reason::TokenBudget), 3);
         assert_eq!(code(Reason::CostBudget), 3);
         assert_eq!(code(Reason::TimeBudget), 3);

@@ -9,6 +9,8 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 
 use super::cancel::Cancel;
+use super::protect::Guard;
+use super::recall::Recalled;
 use super::run::{Run, Stop, millis};
 use super::state::{Action, Bounds, RunState};
 use super::{Pipeline, artifacts, evaluator, executor, planner, step};
@@ -30,20 +32,42 @@ impl Pipeline {
     ///
     /// Events leave through `fanout` as they happen; `cancel` stops the run from outside.
     pub async fn run(&self, run_id: &str, prompt: Prompt, fanout: Fanout, cancel: &Cancel) -> Finished {
-        let began = self.clock.monotonic();
+        let guard = Guard::begin(self, prompt.clone(), None);
+        let state = RunState::new(prompt, self.bounds(self.config.limits.max_cycles));
+        let run = Run::new(self, state, fanout, guard);
+        run.settle(run_id, run.start(), cancel).await
+    }
+
+    /// Judges what an earlier run did once more, on the workspace as it is now, without executing anything.
+    pub async fn evaluate(
+        &self,
+        run_id: &str,
+        recalled: Recalled,
+        fanout: Fanout,
+        cancel: &Cancel,
+    ) -> Finished {
+        let Recalled { prompt, execution, cycle, unchanged, .. } = recalled;
+        let guard = Guard::begin(self, prompt.clone(), Some(unchanged.clone()));
+        let run = Run::new(self, RunState::new(prompt, self.bounds(cycle)), fanout, guard);
+        let recall = || {
+            run.start()?;
+            if !unchanged.is_empty() {
+                run.emit(&RunEvent::BaselineTaken { unchanged })?;
+            }
+            run.emit(&execution)
+        };
+        let started = recall();
+        run.settle(run_id, started, cancel).await
+    }
+
+    fn bounds(&self, max_cycles: u32) -> Bounds {
         let limits = &self.config.limits;
-        let bounds = Bounds {
-            max_cycles: limits.max_cycles,
+        Bounds {
+            max_cycles,
             max_tokens: limits.max_tokens,
             max_cost: limits.max_cost_usd,
             prices: self.prices.clone(),
-        };
-        let run = Run::new(self, RunState::new(prompt, bounds), fanout);
-        if let Err(stop) = run.start() {
-            run.stop(stop);
         }
-        run.drive(cancel).await;
-        run.close(run_id, began).await
     }
 }
 
@@ -68,7 +92,39 @@ impl Run<'_> {
             message: format!("commands are not confined as they should be: they can {open}"),
         });
         self.emit(&RunEvent::SandboxApplied { confinement })?;
-        warning.map_or(Ok(()), |warning| self.emit(&warning))
+        warning.map_or(Ok(()), |warning| self.emit(&warning))?;
+        self.warn_of_judging()
+    }
+
+    /// Says what makes the verdict worth less, before anything is paid for it.
+    fn warn_of_judging(&self) -> Result<(), Stop> {
+        let config = &self.pipeline.config;
+        if !self.read(|state| state.prompt().is_verifiable()) {
+            let message = "the task names no path, no check and no criterion";
+            if config.evaluator.strict {
+                return Err(Stop::new(Reason::NothingVerified, message));
+            }
+            let message =
+                format!("nothing is verified: {message}, so its verdict is the word of a model alone");
+            self.emit(&RunEvent::Warning { code: "nothing_verified".to_owned(), message })?;
+        }
+        if config.model.evaluator == config.model.executor {
+            let message = format!(
+                "`{}` judges its own work: give the evaluator another model than the executor",
+                config.model.evaluator
+            );
+            self.emit(&RunEvent::Warning { code: "judge_is_executor".to_owned(), message })?;
+        }
+        Ok(())
+    }
+
+    async fn settle(&self, run_id: &str, started: Result<(), Stop>, cancel: &Cancel) -> Finished {
+        let began = self.monotonic();
+        if let Err(stop) = started {
+            self.stop(stop);
+        }
+        self.drive(cancel).await;
+        self.close(run_id, began).await
     }
 
     /// Performs actions until nothing is left to do, the run is told to stop, or its time is up.

@@ -23,10 +23,13 @@ pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
     }) else {
         return Err(Stop::new(Reason::InternalError, "an execution without a plan was started"));
     };
-    run.guard.ready().await?;
+    let unchanged = run.guard.ready().await?.baseline.marks();
+    if run.read(super::state::RunState::cycle) == 1 && !unchanged.is_empty() {
+        run.emit(&RunEvent::BaselineTaken { unchanged })?;
+    }
     let (input, changed) = run.ask_for::<PreExecutor>(input, |input| can_run(run, &input.plan)).await?;
     let cycle = run.read(super::state::RunState::cycle);
-    if !changed {
+    if changed.is_empty() {
         let order = order(&input.plan)?;
         return run.emit(&RunEvent::ExecutionStarted {
             cycle,
@@ -70,7 +73,11 @@ pub(super) async fn finish(run: &Run<'_>) -> Result<(), Stop> {
     });
     let tokens_used = output.tokens_used;
     let (output, changed) = run.ask::<PostExecutor>(output).await?;
-    run.emit(&RunEvent::ExecutionCompleted { cycle, results: changed.then_some(output.results), tokens_used })
+    run.emit(&RunEvent::ExecutionCompleted {
+        cycle,
+        results: (!changed.is_empty()).then_some(output.results),
+        tokens_used,
+    })
 }
 
 fn order(plan: &plan::Plan) -> Result<Vec<String>, Stop> {

@@ -10,9 +10,12 @@ mod criteria;
 mod driver;
 mod evaluator;
 mod executor;
+mod judge;
+mod jury;
 mod llm;
 mod planner;
 mod protect;
+mod recall;
 mod run;
 mod shown;
 pub mod state;
@@ -33,6 +36,7 @@ use crate::workspace::Workspace;
 
 pub use cancel::{Cancel, Cause};
 pub use driver::Finished;
+pub use recall::{RecallError, Recalled};
 
 /// Everything that a run needs, wired.
 pub struct Pipeline {

@@ -1,6 +1,7 @@
 //! Owns what is taken while the first plan is made: the seals over files that no run may change, which are looked at before every verdict,
 //! and what checks compare with.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use super::run::Stop;
 use crate::evidence::Baseline;
 use crate::outcome::{CheckResult, PROTECTED, Reason};
 use crate::prompt::Prompt;
-use crate::seal::{Pattern, Seals};
+use crate::seal::{Marks, Pattern, Seals};
 use crate::workspace::Workspace;
 
 /// The state of things when the run began.
@@ -27,10 +28,17 @@ pub(super) struct Guard(Shared<BoxFuture<'static, Result<Arc<Start>, Stop>>>);
 
 impl Guard {
     /// Begins to take the state, off the thread: a repository may be large, and a model is about to be waited for anyway.
-    pub(super) fn begin(pipeline: &Pipeline, prompt: Prompt) -> Self {
+    ///
+    /// What an earlier run wrote down of its beginning counts instead of what is there now.
+    pub(super) fn begin(
+        pipeline: &Pipeline,
+        prompt: Prompt,
+        recalled: Option<BTreeMap<String, Marks>>,
+    ) -> Self {
         let workspace = Arc::clone(&pipeline.workspace);
         let (globs, files) = (pipeline.config.protect.clone(), pipeline.protected.clone());
-        let taking = tokio::task::spawn_blocking(move || take(&prompt, &workspace, &globs, files));
+        let taking =
+            tokio::task::spawn_blocking(move || take(&prompt, &workspace, &globs, files, recalled.as_ref()));
         let taken = taking.map(|taken| taken.unwrap_or_else(|_| Err(panicked())).map(Arc::new));
         Self(taken.boxed().shared())
     }
@@ -61,11 +69,16 @@ fn take(
     workspace: &Workspace,
     globs: &[String],
     mut files: Vec<PathBuf>,
+    recalled: Option<&BTreeMap<String, Marks>>,
 ) -> Result<Start, Stop> {
     let patterns: Result<Vec<_>, _> = globs.iter().map(|glob| Pattern::parse(glob)).collect();
     // A configuration from a file cannot hold such a glob; one that a program made can.
     let patterns = patterns.map_err(|e| Stop::new(Reason::CycleError, format!("protected files: {e}")))?;
     let baseline = Baseline::take(prompt, workspace)?;
+    let baseline = match recalled {
+        None => baseline,
+        Some(marks) => baseline.recalled(workspace, marks),
+    };
     files.extend(baseline.protected().map(Path::to_owned));
     Ok(Start { seals: Seals::take(workspace.root(), patterns, files), baseline: Arc::new(baseline) })
 }

@@ -87,8 +87,7 @@ struct Inner {
 }
 
 impl<'p> Run<'p> {
-    pub(super) fn new(pipeline: &'p Pipeline, state: RunState, fanout: Fanout) -> Self {
-        let guard = Guard::begin(pipeline, state.prompt().clone());
+    pub(super) fn new(pipeline: &'p Pipeline, state: RunState, fanout: Fanout, guard: Guard) -> Self {
         Self { pipeline, guard, inner: Mutex::new(Inner { state, fanout }) }
     }
 
@@ -126,8 +125,8 @@ impl<'p> Run<'p> {
         read(&self.lock().state)
     }
 
-    /// Asks the hooks of `P`; each one is an event.
-    pub(super) async fn ask<P: Point>(&self, payload: P::Payload) -> Result<(P::Payload, bool), Stop> {
+    /// Asks the hooks of `P`, each one of which is an event; returns who replaced the payload as well.
+    pub(super) async fn ask<P: Point>(&self, payload: P::Payload) -> Result<(P::Payload, Vec<String>), Stop> {
         self.ask_for::<P>(payload, |_| Ok(())).await
     }
 
@@ -136,9 +135,9 @@ impl<'p> Run<'p> {
         &self,
         payload: P::Payload,
         fits: impl Fn(&P::Payload) -> Result<(), String>,
-    ) -> Result<(P::Payload, bool), Stop> {
+    ) -> Result<(P::Payload, Vec<String>), Stop> {
         if !self.pipeline.hooks.listens::<P>() {
-            return Ok((payload, false));
+            return Ok((payload, Vec::new()));
         }
         let meta = self.read(|state| CycleMeta {
             cycle_number: state.cycle(),

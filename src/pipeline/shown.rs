@@ -7,8 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::criteria::Criterion;
 use crate::config::Models;
-use crate::evidence::{Bundle, Part};
-use crate::outcome::CheckResult;
+use crate::outcome::{CheckResult, Evidence, Part};
 use crate::prompt::{ExpectedOutput, Prompt};
 use crate::text;
 use crate::tool::{EXECUTION_SUMMARY, Registry, Scratchpad, ToolSchema};
@@ -92,16 +91,16 @@ pub(super) fn output_for_judge(of: &Value) -> Option<String> {
 }
 
 /// Returns evidence as the judge sees it.
-pub(super) fn bundle(bundle: &Bundle) -> Value {
-    let parts = bundle.parts.iter().map(|part| match part {
+pub(super) fn evidence(evidence: &Evidence) -> Value {
+    let parts = evidence.parts.iter().map(|part| match part {
         Part::Material(text) => marked(text),
         Part::Note(note) => note.clone(),
     });
     json!({
-        "id": bundle.id,
-        "path": bundle.path,
-        "summary": bundle.summary,
-        "shape": bundle.shape.as_ref().map(|shape| marked(shape)),
+        "id": evidence.id,
+        "path": evidence.path,
+        "summary": evidence.summary,
+        "shape": evidence.shape.as_ref().map(|shape| marked(shape)),
         "content": parts.collect::<Vec<_>>().join("\n"),
     })
 }

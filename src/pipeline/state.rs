@@ -84,6 +84,7 @@ pub struct RunState {
     written: Vec<(String, String)>,
     checks: Vec<CheckResult>,
     checked_in: u32,
+    tampered: Vec<CheckResult>,
     evaluation: Option<Evaluation>,
     stop: Option<(Reason, String)>,
 }
@@ -111,6 +112,7 @@ impl RunState {
             written: Vec::new(),
             checks: Vec::new(),
             checked_in: 0,
+            tampered: Vec::new(),
             evaluation: None,
             stop: None,
         }
@@ -170,6 +172,15 @@ impl RunState {
                 self.previous = Some(std::mem::take(&mut self.finished));
                 self.phase = Phase::BetweenCycles;
             }
+            RunEvent::ExecutionRecalled { cycle, plan, results, scratchpad, wrote, tampered, .. } => {
+                self.begin_cycle(*cycle);
+                self.plan = Some(plan.clone());
+                self.finished.clone_from(results);
+                self.scratchpad = scratchpad.clone().into();
+                self.written.clone_from(wrote);
+                self.tampered.clone_from(tampered);
+                self.phase = Phase::Executed;
+            }
             RunEvent::RunStopped { reason, message } => {
                 // A journal that breaks while a run is being stopped must not hide why it was stopped; a broken provider's word after a verdict must stand.
                 self.stop.get_or_insert_with(|| (*reason, message.clone()));
@@ -180,6 +191,8 @@ impl RunState {
             | RunEvent::LlmRetry { .. }
             | RunEvent::StepStarted { .. }
             | RunEvent::ToolStarted { .. }
+            | RunEvent::BaselineTaken { .. }
+            | RunEvent::EvidenceGathered { .. }
             | RunEvent::Warning { .. }
             | RunEvent::RunCompleted { .. } => {}
         }
@@ -284,6 +297,11 @@ impl RunState {
     /// Returns the checks of this cycle so far.
     pub fn checks_of_cycle(&self) -> &[CheckResult] {
         if self.checked_in == self.cycle { &self.checks } else { &[] }
+    }
+
+    /// Returns what an earlier run that is judged again did to protected files.
+    pub fn tampered_before(&self) -> &[CheckResult] {
+        &self.tampered
     }
 
     /// Returns the last evaluation.

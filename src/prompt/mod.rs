@@ -56,11 +56,18 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Returns the checks that are to be run, in order, with the one that goes without saying: what has a path has to exist.
+    /// Returns the checks that are to be run, in order, with the one that goes without saying: what has a path has to exist, and must not
+    /// be empty unless checks say what else it has to be.
     pub fn all_checks(&self) -> Vec<Check> {
         let said = |check: &Check| matches!(check, Check::Exists(_) | Check::Absent(_));
+        let goes_without_saying =
+            || if self.checks.is_empty() { Check::Filled } else { Check::Exists(Holds) };
         let implied = self.path.is_some() && !self.checks.iter().any(said);
-        implied.then_some(Check::Exists(Holds)).into_iter().chain(self.checks.iter().cloned()).collect()
+        implied.then(goes_without_saying).into_iter().chain(self.checks.iter().cloned()).collect()
+    }
+
+    fn names_something(&self) -> bool {
+        self.path.is_some() || !self.checks.is_empty() || !self.criteria.is_empty()
     }
 }
 
@@ -68,6 +75,11 @@ impl Prompt {
     /// Returns the expected artifacts that name a path, in order.
     pub fn expected_paths(&self) -> impl Iterator<Item = (&str, &Expected)> {
         self.expected().iter().filter_map(|expected| Some((expected.path.as_deref()?, expected)))
+    }
+
+    /// Returns whether there is anything that a verdict could be held against: a path, a check or a criterion.
+    pub fn is_verifiable(&self) -> bool {
+        self.expected().iter().any(Expected::names_something)
     }
 
     /// Returns the expected artifacts, in order; none where the output is described in words.

@@ -140,6 +140,16 @@ impl Report {
                 self.prompt = Some(prompt.clone());
             }
             RunEvent::CycleStarted { cycle } => self.cycles.push(Cycle::begun(*cycle, ts)),
+            RunEvent::ExecutionRecalled { cycle, plan, results, .. } => {
+                let mut cycle = Cycle::begun(*cycle, ts);
+                cycle.follow(plan);
+                for result in results {
+                    if let Some(record) = cycle.step(&result.step_id) {
+                        record.result = Some(result.clone());
+                    }
+                }
+                self.cycles.push(cycle);
+            }
             RunEvent::Warning { message, .. } => self.warnings.push(message.clone()),
             RunEvent::RunCompleted { result } => {
                 let criteria = criteria(&envelope.line, "/result/criteria");

@@ -17,4 +17,3 @@ mod words;
 
 pub use file::{Format, ReportFile};
 pub use fold::{Criterion, Cycle, Report, Span, StepRecord, ToolCall};
-pub use record::RecordError;

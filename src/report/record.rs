@@ -1,98 +1,23 @@
-//! Owns the reading of a report from the recorded events of a run, one JSON object a line.
-//!
-//! A form that is newer than this program is refused. Facts that it does not know yet are counted and passed over, and so is a last line
-//! that was cut: tepa may have been killed while it wrote it.
+//! Owns the reading of a report from the recorded events of a run.
 
-use std::io::{self, BufRead};
-
-use serde_json::Value;
+use std::io::BufRead;
 
 use super::fold::Report;
-use crate::event::{Envelope, RunEvent, SCHEMA, Wire};
+use crate::event::{self, RecordError};
 use crate::text;
-
-/// Why a record cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    /// The operating system says no.
-    #[error("the record cannot be read")]
-    Unreadable(#[from] io::Error),
-    /// It is of another version.
-    #[error("the record has the form `{0}`, and this tepa reads `{SCHEMA}`")]
-    Schema(String),
-    /// It is no record.
-    #[error("line {0} of the record is no event")]
-    NoEvent(usize),
-    /// There is nothing in it.
-    #[error("the record is empty")]
-    Empty,
-}
 
 impl Report {
     /// Returns the report of recorded events.
+    ///
+    /// # Errors
+    /// The record cannot be read, is of another version, or is none.
     pub fn read(lines: impl BufRead) -> Result<Self, RecordError> {
         let mut report = Self::default();
-        let mut unknown = 0;
-        let mut events = 0;
-        let mut lines = lines.lines().enumerate().peekable();
-        while let Some((at, line)) = lines.next() {
-            let line = line?;
-            let Ok(value) = serde_json::from_str::<Value>(&line) else {
-                if lines.peek().is_none() && events > 0 {
-                    break;
-                }
-                return Err(RecordError::NoEvent(at + 1));
-            };
-            let schema = value.get("schema").and_then(Value::as_str).ok_or(RecordError::NoEvent(at + 1))?;
-            if schema != SCHEMA {
-                return Err(RecordError::Schema(schema.to_owned()));
-            }
-            events += 1;
-            match serde_json::from_value::<Wire<RunEvent>>(value) {
-                Ok(Wire { seq, ts, run_id, event, .. }) => {
-                    report.apply(&Envelope { seq, ts, run_id, event, line });
-                }
-                Err(_) => unknown += 1,
-            }
-        }
-        if events == 0 {
-            return Err(RecordError::Empty);
-        }
+        let unknown = event::read(lines, |envelope| report.apply(&envelope))?;
         if unknown > 0 {
             let facts = text::plural("fact", unknown);
             report.warnings.push(format!("the record holds {facts} that this tepa does not know"));
         }
         Ok(report)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn line(event: &str) -> String {
-        format!(r#"{{"schema":"{SCHEMA}","seq":1,"ts":"2026-01-01T00:00:00Z","runId":"r",{event}}}"#)
-    }
-
-    #[test]
-    fn a_cut_last_line_and_unknown_facts_are_passed_over() {
-        let known = line(r#""type":"cycle.started","cycle":1"#);
-        let newer = line(r#""type":"moon.rose""#);
-        let report = Report::read(format!("{known}\n{newer}\n{}", &known[..40]).as_bytes()).unwrap();
-        assert_eq!(report.cycles.len(), 1);
-        assert_eq!(report.warnings, ["the record holds 1 fact that this tepa does not know"]);
-    }
-
-    #[test]
-    fn what_is_no_record_is_refused() {
-        let refused = |text: &str| Report::read(text.as_bytes()).unwrap_err().to_string();
-        assert_eq!(refused(""), "the record is empty");
-        assert_eq!(refused("hello\n"), "line 1 of the record is no event");
-        assert_eq!(refused("{}\n{}\n"), "line 1 of the record is no event");
-        let newer = line(r#""type":"cycle.started","cycle":1"#).replace("events/1", "events/2");
-        assert_eq!(
-            refused(&newer),
-            "the record has the form `tepa.events/2`, and this tepa reads `tepa.events/1`"
-        );
     }
 }

@@ -17,7 +17,7 @@ use crate::event::{EventSink, Fanout, SystemClock};
 use crate::hook::HookBus;
 use crate::hooks;
 use crate::journal::{Journal, ResultFile};
-use crate::pipeline::{Cancel, Finished, Pipeline};
+use crate::pipeline::{Cancel, Finished, Pipeline, Recalled};
 use crate::prompt::Prompt;
 use crate::report::{Format, ReportFile};
 use crate::secret::Secrets;
@@ -44,11 +44,29 @@ pub struct Options {
     pub journal: bool,
 }
 
+/// What there is to do.
+#[derive(Debug, Clone)]
+pub enum Task {
+    /// A task from its beginning.
+    Run(Prompt),
+    /// What an earlier run did is judged once more.
+    Evaluate(Box<Recalled>),
+}
+
+impl Task {
+    fn prompt(&self) -> &Prompt {
+        match self {
+            Self::Run(prompt) => prompt,
+            Self::Evaluate(recalled) => &recalled.prompt,
+        }
+    }
+}
+
 /// A wired run that has not started.
 pub struct Session {
     pipeline: Pipeline,
     toolbox: Toolbox,
-    prompt: Prompt,
+    task: Task,
     run_id: String,
     secrets: Secrets,
     required_sinks: Vec<Box<dyn EventSink>>,
@@ -64,7 +82,7 @@ impl Session {
     /// that does not start.
     pub async fn connect(
         config: Config,
-        prompt: Prompt,
+        task: Task,
         environment: &Environment,
         options: Options,
     ) -> Result<Self, Error> {
@@ -86,9 +104,13 @@ impl Session {
             setting: Arc::clone(&ground.setting),
             temporary: environment.temporary(),
         };
-        protected.extend(hooks::register(&mut hooks, &config.events, &prompt, environment, site)?);
+        protected.extend(hooks::register(&mut hooks, &config.events, task.prompt(), environment, site)?);
         // What costs the most comes when nothing else can go wrong on the way.
-        let mut toolbox = Toolbox::connect(&config, environment, root).await?;
+        let mut toolbox = match &task {
+            Task::Run(_) => Toolbox::connect(&config, environment, root).await?,
+            // The judge has no tools.
+            Task::Evaluate(_) => Toolbox::default(),
+        };
         let run_id = uuid::Uuid::now_v7().to_string();
         // The files that appear at the end come first: the journal's last line must not say more than they could keep.
         let mut required_sinks: Vec<Box<dyn EventSink>> = Vec::new();
@@ -120,7 +142,7 @@ impl Session {
             clock: Arc::<SystemClock>::clone(&clock),
         };
         let secrets = environment.secrets().clone();
-        Ok(Self { pipeline, toolbox, prompt, run_id, secrets, required_sinks, clock, ground })
+        Ok(Self { pipeline, toolbox, task, run_id, secrets, required_sinks, clock, ground })
     }
 
     /// Returns the hooks of the run, for a caller that embeds tepa.
@@ -134,7 +156,10 @@ impl Session {
         all.extend(sinks);
         let fanout = Fanout::new(self.run_id.clone(), self.clock, self.secrets, all)
             .warning("tools", self.toolbox.warnings.clone());
-        let finished = self.pipeline.run(&self.run_id, self.prompt, fanout, cancel).await;
+        let finished = match self.task {
+            Task::Run(prompt) => self.pipeline.run(&self.run_id, prompt, fanout, cancel).await,
+            Task::Evaluate(recalled) => self.pipeline.evaluate(&self.run_id, *recalled, fanout, cancel).await,
+        };
         self.toolbox.close().await;
         self.ground.leave().await;
         finished

@@ -61,7 +61,7 @@ pub enum WorkspaceError {
 
 impl WorkspaceError {
     /// Returns what a failed operation on `path` means.
-    pub(super) fn of(verb: &'static str, path: &str, source: io::Error) -> Self {
+    pub(crate) fn of(verb: &'static str, path: &str, source: io::Error) -> Self {
         let path = path.to_owned();
         let kind = source.kind();
         match kind {

@@ -44,7 +44,7 @@ impl Workspace {
             return Ok(Digest { bytes: size, sha256: None });
         }
         let (bytes, hash) = digest::sha256(file).map_err(fail)?;
-        Ok(Digest { bytes, sha256: Some(hexadecimal(&hash)) })
+        Ok(Digest { bytes, sha256: Some(hash) })
     }
 
     /// Returns the first `head` bytes of a regular file and the last `tail` bytes of what comes after them.
@@ -98,14 +98,6 @@ fn is_made_up(file: &File) -> io::Result<bool> {
 #[expect(clippy::unnecessary_wraps, reason = "asking can fail where there is something to ask")]
 fn is_made_up(_: &File) -> io::Result<bool> {
     Ok(false)
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

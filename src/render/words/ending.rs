@@ -5,7 +5,7 @@
 use crate::config::LoggingLevel;
 use crate::outcome::{
     Artifact, CheckResult, CostQualifier, CriterionResult, CriterionVerdict, Evaluation, Reason, RunResult,
-    RunStatus, Verdict,
+    RunStatus, Verdict, Vote,
 };
 use crate::render::ink::{Text, Tone};
 use crate::render::layout::fit;
@@ -56,6 +56,7 @@ fn criterion(cycle: u32, result: &CriterionResult) -> Message {
 pub(super) fn judged(cycle: u32, evaluation: &Evaluation, duration_ms: u64) -> Vec<Message> {
     let mut messages: Vec<Message> =
         evaluation.criteria.iter().map(|result| criterion(cycle, result)).collect();
+    messages.extend(votes(cycle, &evaluation.votes));
     messages.extend(evaluation.overruled.iter().enumerate().map(|(at, overruling)| {
         let whom = if at == 0 { "judge" } else { "verdict" };
         let (from, to) = (verdict_word(overruling.from), verdict_word(overruling.to));
@@ -80,6 +81,17 @@ pub(super) fn judged(cycle: u32, evaluation: &Evaluation, duration_ms: u64) -> V
     messages
 }
 
+/// Returns how often the judge was asked and what he said each time.
+fn votes(cycle: u32, votes: &[Vote]) -> Option<Message> {
+    if votes.is_empty() {
+        return None;
+    }
+    let head = Text::of(Tone::Plain, text::plural("vote", votes.len()));
+    let said = |vote: &Vote| format!("{} with confidence {:.2}", verdict_word(vote.verdict), vote.confidence);
+    let said: Vec<String> = votes.iter().map(said).collect();
+    Some(Message::new(Place::cycle(cycle), head).because(&said.join(", ")))
+}
+
 /// Returns the artifacts and the final line; at the minimal level the final line alone.
 pub(super) fn completed(result: &RunResult, level: LoggingLevel) -> Vec<Message> {
     let mut messages = Vec::new();
@@ -98,6 +110,7 @@ pub(super) fn stop(reason: Reason) -> &'static str {
         Reason::ProtectedPathModified => "a protected file was changed",
         Reason::CycleError => "no plan to execute",
         Reason::HookStopped => "stopped by a hook",
+        Reason::NothingVerified => "nothing to verify",
         Reason::TokenBudget => "the token budget is used up",
         Reason::CostBudget => "the money is used up",
         Reason::TimeBudget => "the time is used up",

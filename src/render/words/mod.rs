@@ -102,6 +102,11 @@ impl Words {
             RunEvent::CycleStarted { cycle } => {
                 Message::new(Place::cycle(*cycle), Text::of(Tone::Strong, "started"))
             }
+            RunEvent::ExecutionRecalled { run, cycle, results, .. } => {
+                let steps = text::plural("step", results.len());
+                let head = format!("judging again what run {run} did: {steps}");
+                Message::new(Place::cycle(*cycle), Text::of(Tone::Strong, head))
+            }
             RunEvent::PlanCompleted { cycle, plan, tokens_used, duration_ms } => {
                 plan::made(*cycle, plan, self.verbose())
                     .measured(text::duration(*duration_ms))

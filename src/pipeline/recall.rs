@@ -1,0 +1,89 @@
+//! Owns what the record of a run says of the work that it left: the task, and the last execution that reached its end.
+
+use std::collections::BTreeMap;
+
+use super::state::{Bounds, RunState};
+use crate::config::{Models, Prices};
+use crate::event::RunEvent;
+use crate::outcome::{CheckResult, PROTECTED};
+use crate::prompt::Prompt;
+use crate::seal::Marks;
+
+/// The work of an earlier run, to be judged once more.
+#[derive(Debug, Clone)]
+pub struct Recalled {
+    /// The task.
+    pub prompt: Prompt,
+    /// The models that did the work.
+    pub models: Option<Models>,
+    /// The cycle that did it.
+    pub(super) cycle: u32,
+    /// The event that stands in the place of the execution.
+    pub(super) execution: RunEvent,
+    /// The state of what was to stay unchanged.
+    pub(super) unchanged: BTreeMap<String, Marks>,
+}
+
+/// Why a run cannot be judged again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RecallError {
+    /// Its record does not say what it was to do.
+    #[error("its record has no beginning")]
+    NoTask,
+    /// It did nothing that could be judged.
+    #[error("no cycle of it was executed to the end")]
+    NothingDone,
+}
+
+impl Recalled {
+    /// Returns what the run `run_id` left, from its events in order.
+    ///
+    /// # Errors
+    /// The events do not begin with the run, or no execution reached its end.
+    pub fn of(run_id: &str, events: &[RunEvent]) -> Result<Self, RecallError> {
+        let Some(RunEvent::RunStarted { prompt, config, .. }) = events.first() else {
+            return Err(RecallError::NoTask);
+        };
+        let bounds =
+            Bounds { max_cycles: u32::MAX, max_tokens: u64::MAX, max_cost: None, prices: Prices::default() };
+        let mut state = RunState::new(prompt.clone(), bounds);
+        let mut last = None;
+        let mut tampered: Vec<CheckResult> = Vec::new();
+        let mut unchanged = BTreeMap::new();
+        for event in events {
+            state.apply(event);
+            match event {
+                RunEvent::ExecutionCompleted { .. } | RunEvent::ExecutionRecalled { .. } => {
+                    last = execution(run_id, &state);
+                    tampered = state.tampered_before().to_vec();
+                }
+                RunEvent::CheckCompleted { result, .. }
+                    if result.check == PROTECTED && !result.passed && !tampered.contains(result) =>
+                {
+                    tampered.push(result.clone());
+                }
+                RunEvent::BaselineTaken { unchanged: taken } => unchanged.clone_from(taken),
+                _ => {}
+            }
+        }
+        let (cycle, mut execution) = last.ok_or(RecallError::NothingDone)?;
+        if let RunEvent::ExecutionRecalled { tampered: told, .. } = &mut execution {
+            *told = tampered;
+        }
+        let models = serde_json::from_value(config["model"].clone()).ok();
+        Ok(Self { prompt: prompt.clone(), models, cycle, execution, unchanged })
+    }
+}
+
+fn execution(run_id: &str, state: &RunState) -> Option<(u32, RunEvent)> {
+    let execution = RunEvent::ExecutionRecalled {
+        run: run_id.to_owned(),
+        cycle: state.cycle(),
+        plan: state.plan()?.clone(),
+        results: state.results(),
+        scratchpad: state.scratchpad().entries().clone(),
+        wrote: state.written().to_vec(),
+        tampered: Vec::new(),
+    };
+    Some((state.cycle(), execution))
+}
