@@ -367,7 +367,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__run)
-            opts="-q -C -h -V --provider --base-url --model --evaluator-model --replay --record --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --output --result --report --no-journal --planner-model --executor-model --tools --deny-tool --max-cycles --tool-timeout --log-level --color --quiet --directory --help --version"
+            opts="-q -C -h -V --provider --base-url --model --evaluator-model --replay --record --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --output --result --report --no-journal --planner-model --executor-model --tools --deny-tool --max-cycles --max-tool-calls --tool-timeout --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -446,6 +446,10 @@ _tepa() {
                     return 0
                     ;;
                 --max-cycles)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-tool-calls)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

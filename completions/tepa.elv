@@ -55,6 +55,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --tools 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`'
             cand --deny-tool 'Leave a tool out, or deny the calls that match a rule (again for more)'
             cand --max-cycles 'Cycles before the run fails'
+            cand --max-tool-calls 'Calls of tools before the run is terminated'
             cand --tool-timeout 'Milliseconds per tool call'
             cand --log-level 'How much to show'
             cand --color 'When to use colour'

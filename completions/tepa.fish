@@ -67,6 +67,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand run" -l executor-model -d 'The
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l tools -d 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l deny-tool -d 'Leave a tool out, or deny the calls that match a rule (again for more)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-cycles -d 'Cycles before the run fails' -r
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-tool-calls -d 'Calls of tools before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l tool-timeout -d 'Milliseconds per tool call' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'

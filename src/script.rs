@@ -97,7 +97,7 @@ impl Scripts {
             }
             paths.insert(word.clone(), copy.to_string_lossy().into_owned());
         }
-        Ok(Copies { paths, _folder: Some(folder) })
+        Ok(Copies { paths, root: Some(format!("{}/", root.display())), _folder: Some(folder) })
     }
 }
 
@@ -136,10 +136,25 @@ impl Outputs {
 pub struct Copies {
     /// The copy, by the word that a command uses.
     paths: BTreeMap<String, String>,
+    /// The folder that they are in, with a slash behind it.
+    root: Option<String>,
     _folder: Option<TempDir>,
 }
 
 impl Copies {
+    /// Returns whether there is a copy of what a command calls `word`.
+    pub fn stand_in_for(&self, word: &str) -> bool {
+        self.paths.contains_key(word)
+    }
+
+    /// Returns what a command said with its scripts called as they are in the workspace: nobody knows the folder of the copies.
+    pub fn named_in(&self, text: &str) -> String {
+        match &self.root {
+            Some(root) => text.replace(root, ""),
+            None => text.to_owned(),
+        }
+    }
+
     /// Returns the line with the copies in the place of the files that it names.
     pub fn instead_in(&self, line: &CommandLine) -> CommandLine {
         match line {

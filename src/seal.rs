@@ -2,8 +2,9 @@
 //!
 //! A file is compared by its content. Links are not followed: a link is its target's name, so that a protected file cannot be swapped for one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Metadata};
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
@@ -64,6 +65,16 @@ pub struct Seals {
     patterns: Vec<Pattern>,
     files: Vec<PathBuf>,
     before: BTreeMap<PathBuf, Sealed>,
+    /// What could not be looked at even then.
+    unseen: BTreeSet<PathBuf>,
+}
+
+/// What there is at one moment.
+#[derive(Default)]
+struct Found {
+    files: BTreeMap<PathBuf, Metadata>,
+    /// What could not be looked at, in the order in which it was met.
+    unseen: Vec<(PathBuf, io::Error)>,
 }
 
 /// A protected file that is not what it was.
@@ -71,7 +82,7 @@ pub struct Seals {
 pub struct Broken {
     /// Relative to the root where it lies there, absolute elsewhere.
     pub path: String,
-    /// `created`, `deleted` or `modified`.
+    /// `created`, `deleted`, `modified` or `made unreadable`.
     pub what: &'static str,
 }
 
@@ -121,17 +132,22 @@ impl Content {
 impl Seals {
     /// Takes the state of every file below `root` that a pattern names, and of `files` wherever they lie.
     pub fn take(root: &Path, patterns: Vec<Pattern>, files: Vec<PathBuf>) -> Self {
-        let mut seals = Self { root: root.to_owned(), patterns, files, before: BTreeMap::new() };
-        let found = seals.find();
+        let (before, unseen) = (BTreeMap::new(), BTreeSet::new());
+        let mut seals = Self { root: root.to_owned(), patterns, files, before, unseen };
+        let Found { files: found, unseen } = seals.find();
         seals.before =
             found.into_iter().map(|(path, metadata)| (path.clone(), seal(&path, &metadata))).collect();
+        seals.unseen = unseen.into_iter().map(|(path, _)| path).collect();
         seals
     }
 
     /// Returns what is not what it was, sorted by path.
     pub fn broken(&self) -> Vec<Broken> {
-        let mut now = self.find();
-        let mut broken = Vec::new();
+        let Found { files: mut now, unseen } = self.find();
+        // Whoever closes a folder may have put anything into it.
+        let closed = unseen.iter().map(|(path, _)| path).filter(|path| !self.unseen.contains(*path));
+        let mut broken: Vec<Broken> =
+            closed.map(|path| Broken { path: self.shown(path), what: "made unreadable" }).collect();
         for (path, before) in &self.before {
             let what = match now.remove(path) {
                 None => "deleted",
@@ -164,40 +180,63 @@ impl Seals {
             Some((root.join(path), Sealed { stamp: None, content }))
         };
         let before = marks.iter().map(sealed).collect::<Option<_>>()?;
-        Some(Self { root: root.to_owned(), patterns, files, before })
+        Some(Self { root: root.to_owned(), patterns, files, before, unseen: BTreeSet::new() })
+    }
+
+    /// Returns the path of something that cannot be looked at now, and why: what may have become of it is not among what is broken.
+    pub fn unseen(&self) -> Option<(String, io::Error)> {
+        let (path, error) = self.find().unseen.into_iter().next()?;
+        Some((self.shown(&path), error))
     }
 
     /// Returns everything protected that exists.
-    fn find(&self) -> BTreeMap<PathBuf, Metadata> {
-        let mut found = BTreeMap::new();
+    fn find(&self) -> Found {
+        let mut found = Found::default();
         for pattern in &self.patterns {
             self.walk(&self.root.join(&pattern.base), pattern, &mut found);
         }
         for file in &self.files {
-            if let Ok(metadata) = file.symlink_metadata() {
-                found.insert(file.clone(), metadata);
+            if let Some(metadata) = found.look(file, file.symlink_metadata()) {
+                found.files.insert(file.clone(), metadata);
             }
         }
         found
     }
 
-    fn walk(&self, path: &Path, pattern: &Pattern, found: &mut BTreeMap<PathBuf, Metadata>) {
-        let Ok(metadata) = path.symlink_metadata() else { return };
+    fn walk(&self, path: &Path, pattern: &Pattern, found: &mut Found) {
+        let Some(metadata) = found.look(path, path.symlink_metadata()) else { return };
         if metadata.is_dir() {
-            for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-                self.walk(&entry.path(), pattern, found);
+            for entry in found.look(path, fs::read_dir(path)).into_iter().flatten() {
+                if let Some(entry) = found.look(path, entry) {
+                    self.walk(&entry.path(), pattern, found);
+                }
             }
             return;
         }
         let relative = path.strip_prefix(&self.root).unwrap_or(path);
         let matches = pattern.matcher.is_match(relative) || pattern.whole && relative == pattern.base;
         if matches && !RESTLESS.iter().any(|file| relative == Path::new(file)) {
-            found.insert(path.to_owned(), metadata);
+            found.files.insert(path.to_owned(), metadata);
         }
     }
 
     fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().replace('\\', "/")
+    }
+}
+
+impl Found {
+    /// Returns what a look at `path` gave; that nothing is there is known, everything else that goes wrong is kept.
+    fn look<T>(&mut self, path: &Path, looked: io::Result<T>) -> Option<T> {
+        match looked {
+            Ok(seen) => Some(seen),
+            Err(e) => {
+                if !matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
+                    self.unseen.push((path.to_owned(), e));
+                }
+                None
+            }
+        }
     }
 }
 

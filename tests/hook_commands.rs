@@ -416,10 +416,15 @@ fn a_run_cannot_rewrite_the_hook_that_watches_it() {
     let guard = json!({"command": ["sh", "watch/guard.sh"], "continueOnError": true});
     let config = json!({"limits": {"maxCycles": 1}, "events": {"preEvaluator": [guard]}});
     let task = working(rewrite, &config);
-    task.write("watch/guard.sh", "echo not with me >&2; exit 2\n");
+    task.write("watch/guard.sh", "echo not with me, says $0 >&2; exit 2\n");
     let (code, said) = exit(&task.run(&[], &[]));
     assert_eq!((code, task.reason()), (Some(1), json!("hook_stopped")), "{said}");
-    assert!(said.contains("preEvaluator hook `sh watch/guard.sh` stopped the run: not with me"), "{said}");
+    assert!(
+        said.contains(
+            "preEvaluator hook `sh watch/guard.sh` stopped the run: not with me, says watch/guard.sh"
+        ),
+        "{said}"
+    );
 
     // One that has nothing to say is rewritten all the same, and that is seen as well.
     let task = working(rewrite, &config);

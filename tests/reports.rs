@@ -77,7 +77,7 @@ impl Element {
 
 /// Reads a document strictly: what is not well-formed panics.
 fn elements(xml: &str) -> Vec<Element> {
-    let tag = Regex::new(r#"(?s)<(/?)([a-z]+)((?: [a-z]+="[^"<]*")*)(/?)>|<"#).unwrap();
+    let tag = Regex::new(r#"(?s)<(/?)([a-z-]+)((?: [a-z]+="[^"<]*")*)(/?)>|<"#).unwrap();
     let attribute = Regex::new(r#"(?s) ([a-z]+)="([^"]*)""#).unwrap();
     let reference = Regex::new(r"&(amp|lt|gt|quot|#10|#9);|&").unwrap();
     let body = xml.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").unwrap();
@@ -108,7 +108,7 @@ fn elements(xml: &str) -> Vec<Element> {
 fn assert_surefire(xml: &str) -> Vec<Element> {
     let elements = elements(xml);
     let time = Regex::new(r"^\d+\.\d{3}$").unwrap();
-    let rules: [(&str, &str, &[&str]); 7] = [
+    let rules: [(&str, &str, &[&str]); 8] = [
         ("testsuite", "", &["name", "time", "tests", "errors", "skipped", "failures"]),
         ("properties", "testsuite", &[]),
         ("property", "properties", &["name", "value"]),
@@ -116,6 +116,7 @@ fn assert_surefire(xml: &str) -> Vec<Element> {
         ("failure", "testcase", &["message", "type"]),
         ("error", "testcase", &["message", "type"]),
         ("skipped", "testcase", &["message"]),
+        ("system-out", "testcase", &[]),
     ];
     for element in &elements {
         let parent = element.parent.map_or("", |at| elements[at].name.as_str());
@@ -143,7 +144,9 @@ fn outcomes(elements: &[Element]) -> Vec<(String, &str)> {
     let cases = elements.iter().enumerate().filter(|(_, element)| element.name == "testcase");
     cases
         .map(|(at, case)| {
+            // What was said comes after how it came out.
             let inner = elements.iter().find(|inner| inner.parent == Some(at));
+            let inner = inner.filter(|inner| inner.name != "system-out");
             (case.get("name").to_owned(), inner.map_or("passed", |inner| inner.name.as_str()))
         })
         .collect()
@@ -408,6 +411,10 @@ fn fixture(name: &str) -> Vec<Value> {
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+fn last<'e>(events: &'e mut [Value], kind: &str) -> &'e mut Value {
+    events.iter_mut().rev().find(|event| event["type"] == kind).unwrap()
+}
+
 #[test]
 fn hostile_text_stays_text() {
     for events in ["hostile.jsonl", "run.jsonl", "stopped.jsonl"] {
@@ -493,11 +500,174 @@ fn a_criterion_that_is_not_proven_fails_with_its_reason() {
         json!({"id": id, "path": "a.md", "criterion": criterion, "verdict": verdict, "reason": "so",
                "evidence": "E1", "quote": "not there"})
     };
-    let ended = events.iter_mut().rev().find(|event| event["type"] == "run.completed").unwrap();
-    ended["result"]["criteria"] = json!([of("C1", "names all", "pass"), of("C2", "is short", "unproven")]);
-    ended["result"]["status"] = json!("fail");
+    let criteria = json!([of("C1", "names all", "pass"), of("C2", "is short", "unproven")]);
+    last(&mut events, "evaluation.completed")["evaluation"]["criteria"] = criteria;
+    last(&mut events, "run.completed")["result"]["status"] = json!("fail");
     let xml = Format::Junit.render(&recorded(&events)).unwrap();
     let shown = shown(&xml);
     assert!(shown.contains("passed a.md: names all\nfailure a.md: is short\n"), "{shown}");
     assert!(xml.contains("unproven\nso\nquoted from E1: not there"), "{xml}");
+}
+
+const HOSTILE: &str =
+    "</mark></pre></details></li><script>x</script><img src=x onerror='y'>\u{1b}[2J\u{202e}&amp; 90% of all";
+
+/// Returns a run of two cycles in which everything that a judge sees and says is hostile.
+fn judged() -> Vec<Value> {
+    let mut events = fixture("run.jsonl");
+    let expected =
+        json!([{"path": HOSTILE, "description": "d", "criteria": ["names all"]}, {"description": "e"}]);
+    events[0]["prompt"]["expectedOutput"] = expected;
+    for cycle in [2, 1] {
+        let at = events
+            .iter()
+            .position(|event| event["type"] == "evaluation.completed" && event["cycle"] == cycle)
+            .unwrap();
+        let evaluation = &mut events[at]["evaluation"];
+        evaluation["criteria"] = json!([{"id": "C1", "path": HOSTILE, "criterion": "names all", "verdict": "pass",
+            "reason": HOSTILE, "evidence": "E1", "quote": "90% of all"}]);
+        evaluation["votes"] = json!([{"verdict": "fail", "confidence": 0.5, "reason": HOSTILE},
+            {"verdict": "pass", "confidence": 0.95}]);
+        let long = "one line\n".repeat(40);
+        let evidence = json!([
+            {"id": "E1", "path": HOSTILE, "summary": HOSTILE, "shape": HOSTILE,
+             "parts": [{"material": HOSTILE}, {"note": "(2 kB left out)"}, {"material": long}]},
+            {"id": "E2", "summary": "names no file", "parts": [{"material": "short"}]}]);
+        events.insert(at, json!({"type": "evidence.gathered", "cycle": cycle, "evidence": evidence}));
+    }
+    events
+}
+
+/// Panics when a link leads nowhere or to two places.
+fn assert_links(html: &str) {
+    let ids = Regex::new(" id=\"([^\"]*)\"").unwrap();
+    let mut ids: Vec<_> = ids.captures_iter(html).map(|found| found[1].to_owned()).collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "an id is there twice");
+    let references = Regex::new("(?:href=\"#|labelledby=\")([^\"]*)\"").unwrap();
+    for reference in references.captures_iter(html) {
+        for id in reference[1].split(' ') {
+            assert!(ids.contains(&id.to_owned()), "{id} leads nowhere");
+        }
+    }
+}
+
+#[test]
+fn evidence_is_on_the_page_with_what_was_quoted_and_stays_text() {
+    let html = Format::Html.render(&recorded(&judged())).unwrap();
+    let mut open = Vec::new();
+    for (tag, attributes) in tags(&html) {
+        assert!(!["script", "img"].contains(&tag.as_str()), "{tag}");
+        assert!(attributes.iter().all(|attribute| !attribute.starts_with("on")));
+        // What a file says closes nothing.
+        match tag.strip_prefix('/') {
+            Some(closed) => assert_eq!(open.pop().as_deref(), Some(closed)),
+            None if ["!DOCTYPE html", "meta", "rect", "path"].contains(&tag.as_str()) => {}
+            None => open.push(tag),
+        }
+    }
+    assert_eq!(open, [""; 0]);
+    assert!(html.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}')));
+    assert_links(&html);
+    for cycle in ["cycle-1", "cycle-2"] {
+        let (_, own) = html.split_once(&format!("<li id=\"{cycle}-E1\"")).unwrap();
+        let (first, rest) = own.split_once(&format!("<li id=\"{cycle}-E2\"")).unwrap();
+        let second = rest.split("</li>").next().unwrap();
+        assert!(first.contains("<details><summary>41 lines of content</summary>"), "{first}");
+        assert!(first.contains("<mark>90% of all</mark></pre>"), "{first}");
+        assert!(first.contains("<p class=\"note\">(2 kB left out)</p>"), "{first}");
+        assert!(!second.contains("<details>") && !second.contains("<mark>"), "{second}");
+    }
+    // Twice where it was judged, and once in what is judged of the whole run.
+    assert_eq!(html.matches("<a href=\"#cycle-1-E1\">E1</a>").count(), 1);
+    assert_eq!(html.matches("<a href=\"#cycle-2-E1\">E1</a>").count(), 2);
+}
+
+#[test]
+fn evidence_that_does_not_exist_is_no_link() {
+    let mut events = judged();
+    let said = &mut last(&mut events, "evaluation.completed")["evaluation"]["criteria"][0];
+    said["evidence"] = json!("E7\"><script>x</script>");
+    said["verdict"] = json!("unproven");
+    let html = Format::Html.render(&recorded(&events)).unwrap();
+    tags(&html);
+    assert_links(&html);
+    assert!(html.contains("the judge quotes E7&quot;&gt;&lt;script&gt;"), "{html}");
+}
+
+#[test]
+fn the_evidence_of_a_run_is_in_its_report() {
+    let folder = folder(&format!("{WRITES_ONE}{PASS}"));
+    finish(run(folder.path()).args(["--report", "html=a.html"]));
+    let html = fs::read_to_string(folder.path().join("a.html")).unwrap();
+    assert_links(&html);
+    assert!(html.contains("<li id=\"cycle-1-E1\"") && html.contains("<mark>hello</mark>"), "{html}");
+    assert!(html.contains("<p class=\"small\">does not exist</p>"), "{html}");
+}
+
+#[test]
+fn votes_and_overrulings_of_every_cycle_are_told() {
+    let report = recorded(&judged());
+    let (markdown, html) = (Format::Markdown.render(&report).unwrap(), Format::Html.render(&report).unwrap());
+    let overruled = "checks overruled the judge: pass → fail: exists report.md";
+    let first = markdown.split_once("## Cycle 1").unwrap().1;
+    for (line, times) in [
+        ("- Vote 1\\: ✗ fail with confidence 0.50\\: &lt;/mark", 1),
+        ("- Vote 2\\: ✓ pass with confidence 0.95\n", 1),
+    ] {
+        assert_eq!(first.matches(line).count(), times, "{line} in {first}");
+    }
+    assert_eq!(markdown.matches("- Vote ").count(), 4);
+    let line = format!("- {}\n", overruled.replace(':', "\\:"));
+    assert!(first.contains(&line) && markdown.matches(&line).count() == 1, "{first}");
+    assert_eq!(html.matches(overruled).count(), 1);
+    assert_eq!(html.matches("<ol class=\"votes\">").count(), 2);
+}
+
+#[test]
+fn who_overrules_a_verdict_changes_nothing_of_what_was_found() {
+    let mut events = judged();
+    let checked = last(&mut events, "check.completed");
+    (checked["path"], checked["passed"], checked["actual"]) =
+        (json!(HOSTILE), json!(false), json!("does not exist"));
+    let evaluation = &mut last(&mut events, "evaluation.completed")["evaluation"];
+    evaluation["criteria"][0]["verdict"] = json!("unproven");
+    evaluation["feedback"] = json!("a file is missing");
+    evaluation["overruled"] = json!([
+        {"by": "checks", "from": "pass", "to": "fail", "reason": "no file"},
+        {"by": "postEvaluator hook `policy`", "from": "fail", "to": "pass", "reason": "]]> it comes </system-out>"}]);
+    let report = recorded(&events);
+    let xml = Format::Junit.render(&report).unwrap();
+    let shown = shown(&xml);
+    let outcomes: Vec<_> = shown.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    // The verdict, the first output with its criterion and its check, and the other one, which the judge found good.
+    assert_eq!(outcomes, ["passed", "failure", "failure", "failure", "passed"], "{shown}");
+    let said = "<system-out>checks overruled the judge: pass → fail: no file\npostEvaluator hook `policy` overruled the verdict: fail → pass: ]]&gt; it comes &lt;/system-out&gt;</system-out>";
+    assert!(xml.contains(said), "{xml}");
+
+    // What the judge said of a sentence is all that was found about it.
+    events[0]["prompt"]["expectedOutput"] = json!("an opinion");
+    let hook =
+        json!([{"by": "postEvaluator hook `policy`", "from": "fail", "to": "pass", "reason": "never mind"}]);
+    last(&mut events, "evaluation.completed")["evaluation"]["overruled"] = hook;
+    let xml = Format::Junit.render(&recorded(&events)).unwrap();
+    assert!(self::shown(&xml).starts_with("passed verdict\nfailure an opinion\n"), "{xml}");
+    assert!(xml.contains("message=\"a file is missing\""), "{xml}");
+}
+
+#[test]
+fn a_task_with_nothing_to_verify_fails_and_the_rest_is_not_reached() {
+    let folder = folder("");
+    fs::write(
+        folder.path().join("prompt.yaml"),
+        "goal: g\ncontext: {}\nexpectedOutput:\n  - description: an opinion\n",
+    )
+    .unwrap();
+    let output = finish(run(folder.path()).args(["--strict", "--report", "junit=a.xml"]));
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let xml = fs::read_to_string(folder.path().join("a.xml")).unwrap();
+    assert_eq!(shown(&xml), "failure verdict\nskipped an opinion\n");
+    assert!(xml.contains("name=\"reason\" value=\"nothing_verified\""), "{xml}");
 }

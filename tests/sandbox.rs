@@ -5,17 +5,15 @@
 
 mod support;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tepa::sandbox::{Enforcement, LANDLOCK, Policy, Restriction, probe};
 
-use support::{TEPA, eventually, finish, gone, result_of, tepa, text};
+use support::{TEPA, eventually, finish, gone, result_of, tepa, text, without_landlock};
 
 /// Returns a folder with a task of one step that runs `script`, which the judge likes.
 fn task(script: &str, config: &Value) -> TempDir {
@@ -338,32 +336,12 @@ fn a_policy_that_the_kernel_does_not_keep_starts_nothing() {
     assert!(!folder.path().join("started").exists());
 }
 
-/// Runs a command where the kernel answers every question about Landlock as one without it does.
-fn without_landlock(mut command: Command) -> Output {
-    std::thread::spawn(move || {
-        // The numbers are those of every architecture.
-        let calls = [444, 445, 446].map(|call| (call, Vec::new()));
-        let errno = SeccompAction::Errno(38);
-        let filter = SeccompFilter::new(
-            BTreeMap::from(calls),
-            SeccompAction::Allow,
-            errno,
-            std::env::consts::ARCH.try_into().unwrap(),
-        );
-        let program: BpfProgram = filter.unwrap().try_into().unwrap();
-        seccompiler::apply_filter(&program).unwrap();
-        finish(&mut command)
-    })
-    .join()
-    .unwrap()
-}
-
 #[test]
 fn a_kernel_without_landlock_is_a_warning() {
     let folder = task("echo x > ../escaped && echo done", &json!({}));
     let mut run = command(&folder);
     run.args(["--output", "jsonl"]);
-    let output = without_landlock(run);
+    let output = without_landlock(move || finish(&mut run));
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_eq!(event(&folder, "tool.completed")["output"]["stdout"], "done\n");
     let applied = event(&folder, "sandbox.applied");
@@ -377,7 +355,8 @@ fn a_kernel_without_landlock_is_a_warning() {
 #[test]
 fn a_kernel_without_landlock_is_no_place_for_a_run_that_requires_it() {
     let folder = task("touch started", &json!({"sandbox": {"required": true}}));
-    let output = without_landlock(command(&folder));
+    let mut run = command(&folder);
+    let output = without_landlock(move || finish(&mut run));
     assert_eq!(output.status.code(), Some(4));
     let stderr = text(&output.stderr);
     assert!(

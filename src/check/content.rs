@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use jsonschema::error::ValidationErrorKind;
 use regex::bytes::{Regex, RegexBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,11 +90,22 @@ pub struct CheckSchema {
 
 impl CheckSchema {
     /// Returns what does not fit, each with its place, at most `most`.
-    pub fn violations(&self, value: &Value, most: usize) -> Vec<String> {
+    ///
+    /// # Errors
+    /// A pattern of the schema takes too long to decide, in words.
+    pub fn violations(&self, value: &Value, most: usize) -> Result<Vec<String>, String> {
         let errors = self.validator.iter_errors(value).take(most);
-        let placed = errors.map(|error| match error.instance_path().as_str() {
-            "" => error.to_string(),
-            place => format!("`{place}`: {error}"),
+        let placed = errors.map(|error| {
+            let words = match error.instance_path().as_str() {
+                "" => error.to_string(),
+                place => format!("`{place}`: {error}"),
+            };
+            match error.kind() {
+                ValidationErrorKind::BacktrackLimitExceeded { .. } => {
+                    Err(format!("a pattern of the schema takes too long: {words}"))
+                }
+                _ => Ok(words),
+            }
         });
         placed.collect()
     }

@@ -18,7 +18,7 @@ Exit codes:
   0    pass: the verdict is pass; a failed check or criterion yields to nobody but a hook of yours
   1    fail: judged and found wanting, cycles used up, a cycle error, or a hook stopped it
   2    invalid: command line, prompt, config or key; nothing ran
-  3    terminated: a budget (tokens, cost, time) ran out
+  3    terminated: a budget (tokens, cost, time, tool calls) ran out
   4    no verdict: provider, MCP server, sandbox, check or journal broke, or a bug in tepa
   130  SIGINT; 143 SIGTERM: children killed, result written";
 
@@ -135,6 +135,10 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "N", env = "TEPA_MAX_CYCLES", help_heading = "Limits",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_cycles: Option<u32>,
+    /// Calls of tools before the run is terminated
+    #[arg(long, value_name = "N", env = "TEPA_MAX_TOOL_CALLS", help_heading = "Limits",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) max_tool_calls: Option<u64>,
     /// Milliseconds per tool call
     #[arg(long, value_name = "MS", env = "TEPA_TOOL_TIMEOUT", help_heading = "Limits",
           value_parser = clap::value_parser!(u64).range(1..))]

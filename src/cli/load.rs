@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use super::args::{CommonArguments, GlobalArguments, Rules, RunArguments};
 use super::trust;
 use super::ui::Ui;
-use crate::config::{self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind, SandboxMode};
+use crate::config::{
+    self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind, Raised, SandboxMode,
+};
 use crate::error::Error;
 use crate::prompt::{self, Prompt};
 use crate::session::{learn_secrets, shown};
@@ -46,9 +48,7 @@ pub(super) fn everything(
     };
     layers.push(Origin::CommandLine, flags(&run.common, global));
     layers.push(Origin::CommandLine, flags_of_run(run));
-    let config = layers.resolve()?;
-    learn(&config, environment, ui)?;
-    Ok((config, prompt))
+    Ok((settled(&layers, environment, ui)?, prompt))
 }
 
 /// Loads the configuration for the judging of a run.
@@ -64,8 +64,19 @@ pub(super) fn for_judging(
         return Err(Error::Invalid(invalid).into());
     }
     layers.push(Origin::CommandLine, flags(arguments, global));
+    settled(&layers, environment, ui)
+}
+
+/// Returns what the layers add up to, and says what of the command line does not count.
+fn settled(layers: &Layers, environment: &Environment, ui: &Ui) -> anyhow::Result<Config> {
     let config = layers.resolve()?;
     learn(&config, environment, ui)?;
+    for Raised { key, asked, stays } in layers.raised().into_iter().filter(|_| !ui.quiet) {
+        let message = format!(
+            "`limits.{key}` stays {stays}: a flag lowers the limit of a file and does not raise it to {asked}"
+        );
+        ui.say(&format!("warning: {message}\n"));
+    }
     Ok(config)
 }
 
@@ -212,7 +223,11 @@ fn flags(common: &CommonArguments, global: &GlobalArguments) -> Value {
 fn flags_of_run(run: &RunArguments) -> Value {
     json!({
         "model": {"planner": run.planner_model, "executor": run.executor_model},
-        "limits": {"maxCycles": run.max_cycles, "toolTimeout": run.tool_timeout},
+        "limits": {
+            "maxCycles": run.max_cycles,
+            "maxToolCalls": run.max_tool_calls,
+            "toolTimeout": run.tool_timeout,
+        },
         "tools": rules(&run.tools),
         "denyTools": rules(&run.deny_tool),
     })

@@ -56,6 +56,7 @@ pub(super) fn narrowed(document: &Document, layer: Layer, below: &Config) -> Lay
         (below.limits.max_cost_usd.is_some(), "/limits/maxCostUsd"),
         (below.limits.max_cost_usd.is_some(), "/pricing"),
         (below.limits.max_duration.is_some(), "/limits/maxDuration"),
+        (below.limits.max_tool_calls.is_some(), "/limits/maxToolCalls"),
         (below.evaluator.strict, "/evaluator/strict"),
         (below.evaluator.votes > 1, "/evaluator/votes"),
     ];

@@ -165,6 +165,9 @@ pub struct LimitsFile {
     /// US dollars over all model calls before the run is terminated.
     #[schemars(range(min = 0))]
     pub max_cost_usd: Option<f64>,
+    /// Calls of tools before the run is terminated.
+    #[schemars(range(min = 1))]
+    pub max_tool_calls: Option<u64>,
 }
 
 /// How the judge is asked.

@@ -20,6 +20,20 @@ pub enum Origin {
     CommandLine,
 }
 
+/// The limits that say how much a run may use up.
+const BUDGETS: [&str; 5] = ["maxCycles", "maxTokens", "maxCostUsd", "maxDuration", "maxToolCalls"];
+
+/// A limit of a file that the command line would raise.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Raised {
+    /// Its key under `limits`.
+    pub key: &'static str,
+    /// What the command line says.
+    pub asked: Value,
+    /// What the file says, which counts.
+    pub stays: Value,
+}
+
 /// Layers of a configuration, lowest first.
 #[derive(Debug, Clone)]
 pub struct Layers {
@@ -39,6 +53,29 @@ impl Layers {
         self.layers.push((origin, values));
     }
 
+    /// Returns the limits of files that the command line would raise: the smaller one counts, whoever starts the run.
+    pub fn raised(&self) -> Vec<Raised> {
+        let (mut files, mut flags) = (json!({}), json!({}));
+        for (origin, layer) in &self.layers {
+            match origin {
+                Origin::Default => {}
+                Origin::File(_) => merge(&mut files, layer),
+                Origin::CommandLine => merge(&mut flags, layer),
+            }
+        }
+        let limit = |of: &Value, key: &str| of["limits"][key].as_f64();
+        let raised = BUDGETS.iter().filter(|key| {
+            limit(&files, key).zip(limit(&flags, key)).is_some_and(|(stays, asked)| asked > stays)
+        });
+        raised
+            .map(|key| Raised {
+                key,
+                asked: flags["limits"][key].clone(),
+                stays: files["limits"][key].clone(),
+            })
+            .collect()
+    }
+
     /// Returns the configuration that the layers add up to.
     pub fn resolve(&self) -> Result<Config, Error> {
         let (lowest, above) = self.layers.split_at(1);
@@ -53,6 +90,9 @@ impl Layers {
         merge(&mut merged, &models_of(chosen.get("provider"))?);
         for (_, layer) in above {
             merge(&mut merged, layer);
+        }
+        for Raised { key, stays, .. } in self.raised() {
+            merged["limits"][key] = stays;
         }
         serde_path_to_error::deserialize(merged).map_err(|e| {
             Error::broken(format!("the configuration does not add up at `{}`: {}", e.path(), e.inner()))
@@ -131,7 +171,7 @@ mod tests {
             json!({"limits": {"maxCycles": 2, "maxTokens": 10}, "tools": ["a", "b"], "denyTools": ["d"], "secrets": {"env": ["X"]}}),
         );
         layers.push(
-            Origin::CommandLine,
+            Origin::File("b".into()),
             json!({"limits": {"maxCycles": 3, "toolTimeout": null}, "tools": ["c"], "denyTools": ["e"], "secrets": {"env": []}}),
         );
         let config = layers.resolve().unwrap();
@@ -143,5 +183,16 @@ mod tests {
         // What denies or hides is not taken back.
         assert_eq!(config.deny_tools, ["d", "e"]);
         assert_eq!(config.secrets.env, ["X"]);
+    }
+
+    #[test]
+    fn the_command_line_lowers_the_budgets_of_files_and_raises_only_defaults() {
+        let mut layers = Layers::defaults().unwrap();
+        layers.push(Origin::File("a".into()), json!({"limits": {"maxTokens": 100, "maxDuration": 5000}}));
+        let asked = json!({"limits": {"maxTokens": 200, "maxDuration": 1000, "maxCycles": 50}});
+        layers.push(Origin::CommandLine, asked);
+        let limits = layers.resolve().unwrap().limits;
+        assert_eq!((limits.max_tokens, limits.max_duration, limits.max_cycles), (100, Some(1000), 50));
+        assert_eq!(layers.raised(), [Raised { key: "maxTokens", asked: json!(200), stays: json!(100) }]);
     }
 }

@@ -20,7 +20,7 @@ pub use environment::{Environment, KEY_VARIABLES};
 pub use file::{ConfigFile, load};
 pub use hooks::{CommandHook, CommandHooks, Cycles, When};
 pub use host::{HostPattern, HostPatternError, without_secrets};
-pub use layers::{Layers, Origin};
+pub use layers::{Layers, Origin, Raised};
 pub use tools::{
     CommandEffect, CustomTool, McpServer, McpTransport, Network, Sandbox, SandboxMode, SecretSources,
     custom_tools,
@@ -191,6 +191,9 @@ pub struct Limits {
     /// US dollars over all model calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,
+    /// Calls of tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tool_calls: Option<u64>,
 }
 
 /// How the judge is asked.

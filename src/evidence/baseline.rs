@@ -1,6 +1,7 @@
 //! Owns what has to be known from before the first step.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::CheckError;
@@ -9,7 +10,7 @@ use crate::check::Check;
 use crate::prompt::Prompt;
 use crate::script::{Outputs, Scripts};
 use crate::seal::{Marks, Pattern, Seals};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, WorkspaceError};
 
 /// The state before the first step, as far as the checks of a prompt need it.
 #[derive(Debug, Default)]
@@ -25,7 +26,7 @@ impl Baseline {
     /// Takes the state of everything that a check of `prompt` compares with.
     ///
     /// # Errors
-    /// A script that a command names cannot be read.
+    /// A script that a command names cannot be read, or what is to stay unchanged cannot be looked at.
     pub fn take(prompt: &Prompt, workspace: &Workspace) -> Result<Self, CheckError> {
         let (mut sealed, mut before) = (BTreeMap::new(), BTreeMap::new());
         for (path, expected) in prompt.expected_paths() {
@@ -84,19 +85,37 @@ fn scripts(prompt: &Prompt, workspace: &Workspace) -> Result<Scripts, CheckError
 
 fn seal(path: &str, workspace: &Workspace) -> Result<Seals, String> {
     let (patterns, files) = meant(path, workspace)?;
-    Ok(Seals::take(workspace.root(), patterns, files))
+    let seals = Seals::take(workspace.root(), patterns, files);
+    match seals.unseen() {
+        None => Ok(seals),
+        Some((path, e)) => Err(format!("cannot look at `{path}`: {e}")),
+    }
 }
 
 /// Returns what a path stands for: everything in a folder, a file by itself, what a link leads to.
 fn meant(path: &str, workspace: &Workspace) -> Result<(Vec<Pattern>, Vec<PathBuf>), String> {
     let relative = workspace.relative(path).map_err(|e| e.to_string())?;
-    let root = workspace.root();
     // A folder is everything in it; a link is what it leads to as well.
-    let inside = format!("{}/**", globset::escape(&relative.to_string_lossy().replace('\\', "/")));
-    let inside = Pattern::parse(&inside).map_err(|e| e.to_string())?;
-    let mut files: Vec<PathBuf> = vec![root.join(&relative)];
-    files.extend(workspace.resolved(path).ok().map(|target| root.join(target)));
+    let mut places = match workspace.resolved(path) {
+        Ok(target) => vec![relative, target],
+        Err(WorkspaceError::Missing(_)) => vec![relative],
+        Err(WorkspaceError::Io { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => {
+            vec![relative]
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    places.dedup();
+    if places.iter().any(|place| place.is_absolute()) {
+        return Err(format!("`{path}` is not in the folder that the run works in"));
+    }
+    let inside = |place: &PathBuf| {
+        let glob = format!("{}/**", globset::escape(&place.to_string_lossy().replace('\\', "/")));
+        Pattern::parse(&glob).map_err(|e| e.to_string())
+    };
+    let patterns = places.iter().map(inside).collect::<Result<_, _>>()?;
+    let root = workspace.root();
+    let mut files: Vec<PathBuf> = places.iter().map(|place| root.join(place)).collect();
     files.retain(|file| !file.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()));
     files.dedup();
-    Ok((vec![inside], files))
+    Ok((patterns, files))
 }

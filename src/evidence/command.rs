@@ -1,6 +1,7 @@
 //! Owns the checks that are commands: run as the commands of tools are, in the same sandbox, from copies of their scripts.
 //!
-//! A command that runs out of time failed. One that could not begin decides nothing, unless what is missing is for the run to make.
+//! A command that runs out of time failed. One that could not begin decides nothing, unless what is missing is for the run to make: a
+//! script that was there when the run began is not.
 
 use super::{Finding, Site};
 use crate::check::{CommandCheck, CommandLine};
@@ -11,35 +12,40 @@ use crate::text;
 /// Characters that are quoted of what a command said.
 const QUOTED: usize = 500;
 
-/// The code with which a shell says that there is no such command.
+/// The codes with which a shell says that a command may not be run, and that there is none.
+const NOT_RUN: i32 = 126;
 const NO_COMMAND: i32 = 127;
 
 pub(super) async fn run(check: &CommandCheck, copies: &Copies, site: &Site) -> Result<Finding, String> {
     let expected = expected(check);
     let line = line(check);
-    let unable = |reason: String| Err(format!("`{line}`: {reason}"));
+    let unable = |reason: &str| Err(format!("`{line}`: {}", copies.named_in(reason)));
     let failed = |actual: String| Ok(Finding::of(false, expected.clone(), actual));
     match process::run(command(&copies.instead_in(&check.run), check, site)).await {
         Err(ProcessError::TimedOut(limit)) => failed(format!("timed out after {} ms", limit.as_millis())),
-        Err(ProcessError::Start { .. }) if to_be_made(check, site) => {
-            failed("there is no such program".to_owned())
-        }
-        Err(error) => unable(error.to_string()),
+        Err(error @ ProcessError::Start { .. }) => match to_be_made(check, copies, site) {
+            // What is there and does not start is the fault of the system.
+            Some(program) if !is_file(program, site) => failed("there is no such program".to_owned()),
+            _ => unable(&error.to_string()),
+        },
+        Err(error) => unable(&error.to_string()),
         Ok(outcome) => {
             if let Some(reason) = outcome.not_started() {
-                return if to_be_made(check, site) {
-                    failed(reason.to_owned())
-                } else {
-                    unable(reason.to_owned())
-                };
+                // It may also be the sandbox that cannot be entered.
+                let is_unfit =
+                    reason.starts_with("cannot start") && to_be_made(check, copies, site).is_some();
+                return if is_unfit { failed(reason.to_owned()) } else { unable(reason) };
             }
-            let wanted = check.exit.map_or(0, i32::from);
-            if outcome.exit_code == NO_COMMAND && wanted != NO_COMMAND && !to_be_made(check, site) {
-                return unable(actual(&outcome));
+            let (wanted, actual) = (check.exit.map_or(0, i32::from), actual(&outcome));
+            if outcome.exit_code != wanted && !begun(&outcome, check, copies, site) {
+                return unable(&actual);
             }
-            let says = |text: &String| outcome.stdout.contains(text);
-            let passed = outcome.exit_code == wanted && check.stdout_contains.as_ref().is_none_or(says);
-            Ok(Finding::of(passed, expected, actual(&outcome)))
+            let says = check.stdout_contains.as_ref().is_none_or(|text| outcome.stdout.contains(text));
+            if outcome.exit_code == wanted && !says && outcome.stdout_is_cut() {
+                return unable("it printed more than 1 MB, and what comes after that is not kept");
+            }
+            let passed = outcome.exit_code == wanted && says;
+            Ok(Finding::of(passed, expected, copies.named_in(&actual)))
         }
     }
 }
@@ -48,18 +54,30 @@ fn command(line: &CommandLine, check: &CommandCheck, site: &Site) -> Command {
     Command::of(line, site.workspace.root().to_owned(), (*site.setting).clone(), check.timeout())
 }
 
-/// Returns whether the command names something in the workspace that is not there, or may not be run: the run did not make it, or not well.
-fn to_be_made(check: &CommandCheck, site: &Site) -> bool {
-    let program = match &check.run {
-        CommandLine::Words(words) => words.first().map(String::as_str),
-        CommandLine::Shell(_) => None,
-    };
-    let inside = |word: &&str| word.contains('/') && site.workspace.relative(word).is_ok();
-    program.as_ref().is_some_and(inside)
-        || script::words(&check.run)
-            .iter()
-            .filter(|word| inside(word))
-            .any(|word| site.workspace.facts(word).is_err())
+/// Returns the program if it is for the run to make: it is in the workspace, and was not there when the run began.
+fn to_be_made<'a>(check: &'a CommandCheck, copies: &Copies, site: &Site) -> Option<&'a str> {
+    let CommandLine::Words(words) = &check.run else { return None };
+    words.first().map(String::as_str).filter(|program| is_of_run(program, copies, site))
+}
+
+/// Returns whether a line for a shell got as far as what the run made, or did not make, for all that its exit code says.
+fn begun(outcome: &Outcome, check: &CommandCheck, copies: &Copies, site: &Site) -> bool {
+    let words = script::words(&check.run);
+    let mut of_run = words.into_iter().filter(|word| is_of_run(word, copies, site));
+    match outcome.exit_code {
+        NOT_RUN => of_run.next().is_some(),
+        NO_COMMAND => of_run.any(|word| site.workspace.facts(word).is_err()),
+        _ => true,
+    }
+}
+
+/// Returns whether a word names something in the workspace that no copy stands in for.
+fn is_of_run(word: &str, copies: &Copies, site: &Site) -> bool {
+    word.contains('/') && !copies.stand_in_for(word) && site.workspace.relative(word).is_ok()
+}
+
+fn is_file(word: &str, site: &Site) -> bool {
+    site.workspace.facts(word).is_ok_and(|facts| facts.is_file)
 }
 
 fn line(check: &CommandCheck) -> String {

@@ -1,17 +1,19 @@
 //! Owns the checks that look at a file.
 //!
-//! A file that the run made unusable (a folder in its place, a loop of links, more than can be looked into) fails its checks; one that the
-//! system does not let tepa look at leaves them undecided.
+//! What is known decides: nothing, a folder, a pipe or a loop of links in the place of a file fails its checks. What tepa cannot look into (it
+//! leads out of the workspace, it is too large, the system does not allow it) leaves them undecided, whatever they ask.
 
 use std::io;
 
+use regex::bytes::Regex;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{Baseline, Finding};
 use crate::check::{Check, CsvCheck, JsonCheck};
-use crate::source::parse_yaml_value;
+use crate::source::yaml_refusal;
 use crate::text;
-use crate::workspace::{Facts, LARGEST_HASHED, Workspace, WorkspaceError};
+use crate::workspace::{EntryKind, Facts, LARGEST_HASHED, Workspace, WorkspaceError};
 
 /// Keys and values that a file of YAML may hold.
 const MOST_NODES: usize = 1_000_000;
@@ -35,12 +37,14 @@ impl From<WorkspaceError> for Trouble {
         match &error {
             WorkspaceError::Missing(_) => Self::Failed("no such file".to_owned()),
             WorkspaceError::Folder(_) => Self::Failed("a folder".to_owned()),
+            WorkspaceError::Special(_) => Self::Failed(error.to_string()),
+            // The second is a loop of links, which nobody can follow.
             WorkspaceError::Io { source, .. }
-                if !matches!(source.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::Other) =>
+                if matches!(source.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::Other) =>
             {
-                Self::Unable(error.to_string())
+                Self::Failed(error.to_string())
             }
-            _ => Self::Failed(error.to_string()),
+            _ => Self::Unable(error.to_string()),
         }
     }
 }
@@ -56,10 +60,7 @@ pub(super) fn look(
     let (expected, found) = match check {
         Check::Exists(_) => ("exists".to_owned(), exists(path, workspace)),
         Check::Filled => ("exists and is not empty".to_owned(), filled(path, workspace)),
-        Check::Absent(_) => {
-            let found = exists(path, workspace).map(|(there, actual)| (!there, actual));
-            ("does not exist".to_owned(), found)
-        }
+        Check::Absent(_) => ("does not exist".to_owned(), absent(path, workspace)),
         Check::MinBytes(least) => {
             (format!("at least {}", exactly(*least)), size(path, workspace, |bytes| bytes >= *least))
         }
@@ -67,22 +68,22 @@ pub(super) fn look(
             (format!("at most {}", exactly(*most)), size(path, workspace, |bytes| bytes <= *most))
         }
         Check::Contains(text) => {
-            (format!("`{text}`"), content().map(|bytes| search(&bytes, &literal(text), true)))
+            (format!("`{text}`"), content().and_then(|bytes| Ok(search(&bytes, &literal(text)?, true))))
         }
         Check::NotContains(text) => {
-            (format!("no `{text}`"), content().map(|bytes| search(&bytes, &literal(text), false)))
+            (format!("no `{text}`"), content().and_then(|bytes| Ok(search(&bytes, &literal(text)?, false))))
         }
         Check::Matches(pattern) => (
             format!("a match of `{}`", pattern.text()),
-            content().map(|bytes| search(&bytes, &Ok(pattern.regex().clone()), true)),
+            content().map(|bytes| search(&bytes, pattern.regex(), true)),
         ),
         Check::NotMatches(pattern) => (
             format!("no match of `{}`", pattern.text()),
-            content().map(|bytes| search(&bytes, &Ok(pattern.regex().clone()), false)),
+            content().map(|bytes| search(&bytes, pattern.regex(), false)),
         ),
-        Check::Json(check) => (json_in_words(check), content().map(|bytes| read_json(&bytes, check))),
+        Check::Json(check) => (json_in_words(check), content().and_then(|bytes| read_json(&bytes, check))),
         Check::Csv(check) => (csv_in_words(check), content().map(|bytes| read_csv(&bytes, check))),
-        Check::Yaml(_) => ("YAML".to_owned(), content().map(|bytes| read_yaml(&bytes))),
+        Check::Yaml(_) => ("YAML".to_owned(), content().and_then(|bytes| read_yaml(&bytes))),
         Check::Sha256(hash) => (format!("sha256 {}", hash.text()), digest(path, workspace, hash.text())),
         Check::Unchanged(_) => ("to be what it was when the run began".to_owned(), unchanged(path, baseline)),
         Check::Command(_) => return Err("a command looks at no file".to_owned()),
@@ -100,6 +101,7 @@ type Found = (bool, String);
 fn exists(path: &str, workspace: &Workspace) -> Result<Found, Trouble> {
     match workspace.facts(path) {
         Ok(facts) if facts.is_folder => Ok((true, "exists (a folder)".to_owned())),
+        Ok(facts) if !facts.is_file => Ok((true, "exists (neither a file nor a folder)".to_owned())),
         Ok(facts) => Ok((true, format!("exists ({})", exactly(facts.bytes)))),
         Err(WorkspaceError::Missing(_)) => Ok((false, "does not exist".to_owned())),
         Err(WorkspaceError::Io { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => {
@@ -125,24 +127,44 @@ fn filled(path: &str, workspace: &Workspace) -> Result<Found, Trouble> {
     Ok((there, actual))
 }
 
+/// Whether nothing goes by that name: a link is something, wherever it leads.
+fn absent(path: &str, workspace: &Workspace) -> Result<Found, Trouble> {
+    match exists(path, workspace) {
+        Ok((true, actual)) => Ok((false, actual)),
+        _ if is_link(path, workspace) => Ok((false, "exists (a link)".to_owned())),
+        found => found.map(|(there, actual)| (!there, actual)),
+    }
+}
+
+fn is_link(path: &str, workspace: &Workspace) -> bool {
+    let Ok(relative) = workspace.relative(path) else { return false };
+    let (Some(folder), Some(name)) = (relative.parent().and_then(|path| path.to_str()), relative.file_name())
+    else {
+        return false;
+    };
+    let folder = workspace.open_folder(folder);
+    let entries = folder.as_ref().ok().and_then(|folder| folder.entries().ok());
+    let mut entries = entries.into_iter().flatten().flatten();
+    entries.any(|entry| entry.name == name && entry.kind == EntryKind::Link)
+}
+
 fn size(path: &str, workspace: &Workspace, fits: impl Fn(u64) -> bool) -> Result<Found, Trouble> {
     let facts = workspace.facts(path)?;
     if facts.is_folder {
-        return Err(Trouble::Failed("a folder".to_owned()));
+        return Err(WorkspaceError::Folder(path.to_owned()).into());
+    }
+    if !facts.is_file {
+        return Err(WorkspaceError::Special(path.to_owned()).into());
     }
     Ok((fits(facts.bytes), exactly(facts.bytes)))
 }
 
 /// Returns an expression that finds `text` as it stands.
-fn literal(text: &str) -> Result<regex::bytes::Regex, String> {
-    regex::bytes::Regex::new(&regex::escape(text)).map_err(|e| e.to_string())
+fn literal(text: &str) -> Result<Regex, Trouble> {
+    Regex::new(&regex::escape(text)).map_err(|e| Trouble::Unable(format!("the text is too long: {e}")))
 }
 
-fn search(bytes: &[u8], wanted: &Result<regex::bytes::Regex, String>, there: bool) -> Found {
-    let wanted = match wanted {
-        Ok(wanted) => wanted,
-        Err(problem) => return (false, problem.clone()),
-    };
+fn search(bytes: &[u8], wanted: &Regex, there: bool) -> Found {
     match wanted.find(bytes) {
         None => (!there, format!("nothing like it in {}", exactly(bytes.len() as u64))),
         Some(found) => {
@@ -153,17 +175,21 @@ fn search(bytes: &[u8], wanted: &Result<regex::bytes::Regex, String>, there: boo
     }
 }
 
-fn as_text(bytes: &[u8]) -> Result<&str, Found> {
-    std::str::from_utf8(bytes).map_err(|_| (false, "not UTF-8".to_owned()))
+fn as_text(bytes: &[u8]) -> Result<&str, Trouble> {
+    std::str::from_utf8(bytes).map_err(|_| Trouble::Failed("not UTF-8".to_owned()))
 }
 
-fn read_json(bytes: &[u8], check: &JsonCheck) -> Found {
-    let value: Value = match serde_json::from_slice(bytes) {
-        Ok(value) => value,
-        Err(e) => return (false, format!("not JSON: {e}")),
-    };
-    match check {
-        JsonCheck::Schema(schema) => match schema.violations(&value, MOST_NAMED) {
+fn read_json(bytes: &[u8], check: &JsonCheck) -> Result<Found, Trouble> {
+    let text = as_text(bytes)?;
+    let value: Value = serde_json::from_str(text).map_err(|e| {
+        // What only has to be read over has no limits: nesting, the size of numbers.
+        match serde_json::from_str::<IgnoredAny>(text) {
+            Ok(_) => Trouble::Unable(format!("tepa cannot look into this JSON: {e}")),
+            Err(_) => Trouble::Failed(format!("not JSON: {e}")),
+        }
+    })?;
+    Ok(match check {
+        JsonCheck::Schema(schema) => match schema.violations(&value, MOST_NAMED).map_err(Trouble::Unable)? {
             violations if violations.is_empty() => (true, "JSON that fits it".to_owned()),
             violations => {
                 let violations: Vec<_> =
@@ -179,7 +205,7 @@ fn read_json(bytes: &[u8], check: &JsonCheck) -> Found {
                 (same, format!("`{}`", text::truncate(&found.to_string(), QUOTED)))
             }
         },
-    }
+    })
 }
 
 fn json_in_words(check: &JsonCheck) -> String {
@@ -236,21 +262,21 @@ fn counted_rows(rows: u64) -> String {
     text::plural("row", usize::try_from(rows).unwrap_or(usize::MAX))
 }
 
-fn read_yaml(bytes: &[u8]) -> Found {
-    let text = match as_text(bytes) {
-        Ok(text) => text,
-        Err(found) => return found,
-    };
-    match parse_yaml_value(text.strip_prefix('\u{feff}').unwrap_or(text), MOST_NODES) {
-        Ok(_) => (true, "YAML".to_owned()),
-        Err(problem) => (false, format!("not YAML: {problem}")),
+fn read_yaml(bytes: &[u8]) -> Result<Found, Trouble> {
+    let text = as_text(bytes)?;
+    match yaml_refusal(text.strip_prefix('\u{feff}').unwrap_or(text), MOST_NODES) {
+        None => Ok((true, "YAML".to_owned())),
+        Some(refusal) if refusal.is_limit => {
+            Err(Trouble::Unable(format!("tepa cannot look into this YAML: {}", refusal.message)))
+        }
+        Some(refusal) => Ok((false, format!("not YAML: {}", refusal.message))),
     }
 }
 
 fn digest(path: &str, workspace: &Workspace, wanted: &str) -> Result<Found, Trouble> {
     let digest = workspace.digest(path)?;
     let Some(hash) = digest.sha256 else {
-        return Err(Trouble::Failed(format!("{}, too large to hash", text::bytes(digest.bytes))));
+        return Err(WorkspaceError::TooLarge { path: path.to_owned(), limit: LARGEST_HASHED }.into());
     };
     Ok((hash == wanted, format!("sha256 {hash}")))
 }
@@ -266,6 +292,10 @@ fn unchanged(path: &str, baseline: &Baseline) -> Result<Found, Trouble> {
         .map(|broken| format!("`{}` was {}", broken.path, broken.what))
         .collect();
     let more = broken.len().saturating_sub(MOST_NAMED);
+    // One change decides; that there is none can only be said of what was seen.
+    if let (true, Some((path, e))) = (named.is_empty(), seals.unseen()) {
+        return Err(Trouble::Unable(format!("cannot look at `{path}`: {e}")));
+    }
     Ok(match (named.is_empty(), more) {
         (true, _) => (true, "unchanged".to_owned()),
         (false, 0) => (false, named.join(", ")),
@@ -356,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_run_made_unusable_fails_and_what_the_system_withholds_decides_nothing() {
+    fn what_is_known_decides_and_what_cannot_be_looked_into_decides_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(dir.path()).unwrap();
         std::fs::create_dir(dir.path().join("folder")).unwrap();
@@ -366,12 +396,20 @@ mod tests {
         assert_eq!(actual(json!({"contains": "a"}), "none"), "no such file");
         assert_eq!(actual(json!({"contains": "a"}), "folder"), "a folder");
         assert_eq!(actual(json!({"minBytes": 1}), "folder"), "a folder");
-        assert_eq!(actual(json!({"contains": "a"}), "sparse"), "`sparse` is larger than 268.4 MB");
         assert_eq!(actual(json!({"minBytes": 1}), "sparse"), "1099511627776 bytes");
         assert_eq!(actual(json!({"exists": true}), "sparse/below"), "does not exist");
         assert_eq!(actual(json!({"exists": true}), "folder"), "exists (a folder)");
         assert!(look(json!({"absent": true}), "none").unwrap().passed);
         assert!(!look(json!({"absent": true}), "sparse").unwrap().passed);
+        for check in [
+            json!({"contains": "a"}),
+            json!({"notContains": "a"}),
+            json!({"json": {"schema": true}}),
+            json!({"sha256": "a".repeat(64)}),
+        ] {
+            let error = look(check.clone(), "sparse").unwrap_err();
+            assert_eq!(error, "`sparse` is larger than 268.4 MB", "{check}");
+        }
         for check in [
             json!({"exists": true}),
             json!({"absent": true}),

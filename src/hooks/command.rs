@@ -68,10 +68,15 @@ impl CommandHook {
         let command = Command::of(&copies.instead_in(command), folder, setting, timeout);
         let command = Command { input: Some(document.to_string().into_bytes()), ..command };
         let ended = process::run(command).await;
+        let answer = match read(ended) {
+            Ok(Reply::Abort(reason)) => Ok(Reply::Abort(copies.named_in(&reason))),
+            Ok(reply) => Ok(reply),
+            Err(reason) => Err(HookError(copies.named_in(&reason))),
+        };
         // The copies go when nothing can name them any more.
         let gone = tokio::task::spawn_blocking(move || drop(copies)).await;
         gone.map_err(|e| HookError(e.to_string()))?;
-        read(ended).map_err(HookError)
+        answer
     }
 }
 

@@ -38,6 +38,8 @@ pub enum Reason {
     TokenBudget,
     /// The money is used up.
     CostBudget,
+    /// The calls of tools are used up.
+    ToolBudget,
     /// The wall clock of the run is used up.
     TimeBudget,
     /// SIGINT.
@@ -94,6 +96,7 @@ impl Settlement {
             }
             Reason::TokenBudget
             | Reason::CostBudget
+            | Reason::ToolBudget
             | Reason::TimeBudget
             | Reason::Interrupted
             | Reason::Terminated => (Some(RunStatus::Terminated), reason),
@@ -139,7 +142,8 @@ impl Settlement {
 mod tests {
     use super::*;
 
-    const REASONS: [Reason; 15] = [
+    const REASONS: [Reason; 16] = [
+        Reason::ToolBudget,
         Reason::NothingVerified,
         Reason::ProtectedPathModified,
         Reason::CheckError,
@@ -180,6 +184,7 @@ mod tests {
         assert_eq!(code(Reason::TokenBudget), 3);
         assert_eq!(code(Reason::CostBudget), 3);
         assert_eq!(code(Reason::TimeBudget), 3);
+        assert_eq!(code(Reason::ToolBudget), 3);
         assert_eq!(code(Reason::ProviderError), 4);
         assert_eq!(code(Reason::CheckError), 4);
         assert_eq!(code(Reason::JournalError), 4);

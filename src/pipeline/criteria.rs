@@ -138,20 +138,31 @@ fn prove(said: CriterionResult, bundles: &[Bundle]) -> CriterionResult {
     }
 }
 
-/// Lets criteria that are not met or not proven outrank a pass, and puts them into the feedback; a fail has words of its own.
+/// Lets criteria that are not met or not proven outrank a pass, and puts them into the feedback. A fail of the judge has words of its own;
+/// to those of failed checks it adds what the judge found not to be met.
 pub(super) fn overrule(mut evaluation: Evaluation) -> Evaluation {
-    let open = evaluation.criteria.iter().filter(|result| result.verdict != CriterionVerdict::Pass);
-    let complaints: Vec<String> = open.map(complaint).collect();
-    if complaints.is_empty() || evaluation.verdict == Verdict::Fail {
+    let complaints = |wanted: fn(CriterionVerdict) -> bool| -> Vec<String> {
+        evaluation.criteria.iter().filter(|result| wanted(result.verdict)).map(complaint).collect()
+    };
+    if evaluation.verdict == Verdict::Fail {
+        let unmet = complaints(|verdict| verdict == CriterionVerdict::Fail);
+        if !evaluation.overruled.is_empty() && !unmet.is_empty() {
+            let said = evaluation.feedback.take().unwrap_or_default();
+            evaluation.feedback = Some(format!("{said}\n{}", unmet.join("\n")));
+        }
+        return evaluation;
+    }
+    let open = complaints(|verdict| verdict != CriterionVerdict::Pass);
+    if open.is_empty() {
         return evaluation;
     }
     evaluation.verdict = Verdict::Fail;
-    evaluation.feedback = Some(complaints.join("\n"));
+    evaluation.feedback = Some(open.join("\n"));
     evaluation.overruled.push(Overruling {
         by: "criteria".to_owned(),
         from: Verdict::Pass,
         to: Verdict::Fail,
-        reason: complaints.join("; "),
+        reason: open.join("; "),
     });
     evaluation
 }

@@ -17,6 +17,13 @@ use super::{Pipeline, artifacts, evaluator, executor, planner, step};
 use crate::event::{Fanout, RunEvent};
 use crate::outcome::{Artifact, Reason, RunResult, RunStatus, Settlement};
 use crate::prompt::Prompt;
+use crate::text;
+
+/// The share of a run's time after which a person is told.
+const LOW_TIME: f64 = 0.8;
+
+/// How much of a run's time is kept for its end at most: children are killed, the result is written.
+const FOR_THE_END: Duration = Duration::from_secs(2);
 
 /// How a run ended.
 #[derive(Debug)]
@@ -65,6 +72,7 @@ impl Pipeline {
         Bounds {
             max_cycles,
             max_tokens: limits.max_tokens,
+            max_tool_calls: limits.max_tool_calls,
             max_cost: limits.max_cost_usd,
             prices: self.prices.clone(),
         }
@@ -134,10 +142,7 @@ impl Run<'_> {
         let stop = tokio::select! {
             biased;
             cause = cancel.stopped() => Some(Stop::new(cause.reason(), cause.message())),
-            () = time_is_up(limit) => {
-                let message = format!("Time budget exceeded: {} ms", limit.unwrap_or_default());
-                Some(Stop::new(Reason::TimeBudget, message))
-            }
+            stop = self.time_is_up(limit) => Some(stop),
             ended = work => match ended {
                 Ok(Ok(())) => None,
                 Ok(Err(stop)) => Some(stop),
@@ -163,6 +168,7 @@ impl Run<'_> {
                 Action::StartCycle(cycle) => {
                     cycle_began = self.monotonic();
                     self.emit(&RunEvent::CycleStarted { cycle })?;
+                    self.warn_of_budgets()?;
                 }
                 Action::Plan => planner::plan(self).await?,
                 Action::StartExecution => executor::start(self).await?,
@@ -178,6 +184,22 @@ impl Run<'_> {
                 Action::Settle => return Ok(()),
             }
         }
+    }
+
+    /// Waits until the time of the run is used up but for what its end takes; says so when most of it is gone.
+    async fn time_is_up(&self, limit: Option<u64>) -> Stop {
+        let Some(limit) = limit else { return std::future::pending().await };
+        let whole = Duration::from_millis(limit);
+        let low = whole.mul_f64(LOW_TIME);
+        let rest = whole.saturating_sub(low).saturating_sub((whole / 20).min(FOR_THE_END));
+        tokio::time::sleep(low).await;
+        let message = format!("{} of {} are gone", text::duration(millis(low)), text::duration(limit));
+        let warned = self.emit(&RunEvent::Warning { code: "time_budget_low".to_owned(), message });
+        if let Err(stop) = warned {
+            return stop;
+        }
+        tokio::time::sleep(rest).await;
+        Stop::new(Reason::TimeBudget, format!("Time budget exceeded: {limit} ms"))
     }
 
     fn stop(&self, stop: Stop) {
@@ -244,12 +266,5 @@ impl Run<'_> {
             sandbox: Some(self.pipeline.confinement.clone()),
             error: (!judged).then(|| settlement.feedback().to_owned()),
         })
-    }
-}
-
-async fn time_is_up(limit: Option<u64>) {
-    match limit {
-        Some(millis) => tokio::time::sleep(Duration::from_millis(millis)).await,
-        None => std::future::pending().await,
     }
 }

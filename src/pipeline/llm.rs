@@ -86,6 +86,7 @@ impl Run<'_> {
         if let Some((reason, message)) = self.read(super::state::RunState::over_budget) {
             return Err(Stop::new(reason, message).into());
         }
+        self.warn_of_budgets()?;
         match answer {
             Ok(response) => Ok(response),
             // A script that does not fit the run makes everything after it meaningless, wherever it happens.

@@ -44,8 +44,13 @@ impl Recalled {
         let Some(RunEvent::RunStarted { prompt, config, .. }) = events.first() else {
             return Err(RecallError::NoTask);
         };
-        let bounds =
-            Bounds { max_cycles: u32::MAX, max_tokens: u64::MAX, max_cost: None, prices: Prices::default() };
+        let bounds = Bounds {
+            max_cycles: u32::MAX,
+            max_tokens: u64::MAX,
+            max_tool_calls: None,
+            max_cost: None,
+            prices: Prices::default(),
+        };
         let mut state = RunState::new(prompt.clone(), bounds);
         let mut last = None;
         let mut tampered: Vec<CheckResult> = Vec::new();

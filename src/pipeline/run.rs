@@ -98,6 +98,14 @@ impl<'p> Run<'p> {
         inner.fanout.emit(event).map_err(|e| Stop::new(Reason::JournalError, e.to_string()))
     }
 
+    /// Says which budgets are nearly used up, each one once.
+    pub(super) fn warn_of_budgets(&self) -> Result<(), Stop> {
+        while let Some((code, message)) = self.read(RunState::low_budget) {
+            self.emit(&RunEvent::Warning { code: code.to_owned(), message })?;
+        }
+        Ok(())
+    }
+
     /// Adds an entry about the pipeline's own work to the run's logs.
     pub(super) fn log(&self, about: Logged<'_>) -> Result<(), Stop> {
         let cycle = self.read(RunState::cycle);

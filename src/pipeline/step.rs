@@ -125,6 +125,10 @@ async fn call_tools(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
             .tools
             .get(name)
             .ok_or_else(|| Failure::Step(format!("Tool \"{name}\" not found")))?;
+        // Parameters for a call that cannot be made would be paid for nothing.
+        if let Some(message) = run.read(super::state::RunState::tools_used_up) {
+            return Err(Stop::new(Reason::ToolBudget, message).into());
+        }
         let params = ask_for_params(run, step, tool, &outputs).await?;
         let output = invoke(run, step, tool, params).await?;
         outputs.push((name, output));
@@ -181,6 +185,7 @@ async fn invoke(
         tool: name.clone(),
         params: params.clone(),
     })?;
+    run.warn_of_budgets()?;
     let began = run.monotonic();
     // A task of its own: a tool that computes without a pause must not keep the run from hearing of its time or of a signal.
     let mut call = Call(tokio::spawn({

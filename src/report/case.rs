@@ -1,10 +1,13 @@
 //! Owns what is judged of a run, one by one: its verdict, each expected output, each criterion, each check.
 //!
-//! Nothing counts as passed that was not found to be: what the run did not reach is skipped, what broke is broken.
+//! Nothing counts as passed that was not found to be: what the run did not reach is skipped, what broke is broken. Whoever overruled a
+//! verdict changed the verdict of the run, and nothing of what was found.
 
 use super::clean;
-use super::fold::{Criterion, Cycle, Report};
-use crate::outcome::{CheckResult, RunStatus, Verdict};
+use super::fold::{Cycle, Report};
+use super::words;
+use crate::check::Check;
+use crate::outcome::{CheckResult, CriterionResult, CriterionVerdict, RunStatus, Verdict};
 use crate::prompt::{Expected, ExpectedOutput};
 
 /// Characters of a name.
@@ -44,46 +47,39 @@ pub(super) enum Outcome {
 
 /// One thing that is judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Case {
+pub(super) struct Case<'r> {
     pub(super) kind: Kind,
     /// One clean line.
     pub(super) name: String,
     pub(super) outcome: Outcome,
     /// Why it did not pass; clean, may have several lines.
     pub(super) detail: String,
+    /// What was said of a criterion.
+    pub(super) said: Option<&'r CriterionResult>,
 }
 
-impl Case {
+impl Case<'_> {
     fn new(kind: Kind, name: &str, outcome: Outcome, detail: &str) -> Self {
         Self {
             kind,
             name: clean::line(name, LONGEST_NAME),
             outcome,
             detail: clean::text(detail).trim().to_owned(),
+            said: None,
         }
     }
-
-    /// Whether this is the criterion that something was said about.
-    pub(super) fn of(&self, said: &Criterion) -> bool {
-        let name = criterion_name(said.path.as_deref().unwrap_or_default(), &said.criterion);
-        self.kind == Kind::Criterion && self.name == clean::line(&name, LONGEST_NAME)
-    }
-}
-
-fn criterion_name(of: &str, text: &str) -> String {
-    format!("{of}: {text}")
 }
 
 /// Returns everything that is judged of a run, the verdict first.
-pub(super) fn cases(report: &Report) -> Vec<Case> {
+pub(super) fn cases(report: &Report) -> Vec<Case<'_>> {
     let mut cases = vec![verdict(report)];
     let judged = Judged::of(report);
     match report.prompt.as_ref().map(|prompt| &prompt.expected_output) {
         None => {}
         Some(ExpectedOutput::Text(text)) => cases.push(judged.expected_alone(text)),
         Some(ExpectedOutput::List(list)) => {
-            for (at, expected) in list.iter().enumerate() {
-                judged.expected(at, expected, &mut cases);
+            for expected in list {
+                judged.expected(expected, &mut cases);
             }
         }
     }
@@ -91,7 +87,7 @@ pub(super) fn cases(report: &Report) -> Vec<Case> {
     cases
 }
 
-fn verdict(report: &Report) -> Case {
+fn verdict(report: &Report) -> Case<'static> {
     let (outcome, detail) = match &report.result {
         None => (Outcome::Broken, "the run has no end: tepa was killed, or it still goes on"),
         Some(result) => {
@@ -109,29 +105,29 @@ fn verdict(report: &Report) -> Case {
 /// What the last cycle found.
 struct Judged<'r> {
     report: &'r Report,
-    /// The verdict of a run that was judged to its end.
+    /// The judge's own verdict on a run that was judged to its end.
     verdict: Option<Verdict>,
     feedback: &'r str,
     checks: Vec<&'r CheckResult>,
-    criteria: &'r [Criterion],
+    criteria: &'r [CriterionResult],
 }
 
 impl<'r> Judged<'r> {
     fn of(report: &'r Report) -> Self {
-        let last = report.last_cycle();
-        let status = report.result.as_ref().and_then(|result| result.status);
-        let evaluation = last.and_then(|cycle| cycle.evaluation.as_ref());
-        let verdict = match (status, evaluation) {
-            (Some(RunStatus::Pass), _) => Some(Verdict::Pass),
-            (Some(RunStatus::Fail), Some(_)) => Some(Verdict::Fail),
-            _ => None,
-        };
+        let result = report.result.as_ref();
+        let evaluation = report.evaluation();
+        let settled =
+            result.is_some_and(|result| matches!(result.status, Some(RunStatus::Pass | RunStatus::Fail)));
+        let own = evaluation.filter(|_| settled).map(|evaluation| {
+            evaluation.overruled.first().map_or(evaluation.verdict, |overruling| overruling.from)
+        });
+        let feedback = evaluation.and_then(|evaluation| evaluation.feedback.as_deref());
         Self {
             report,
-            verdict,
-            feedback: report.result.as_ref().map_or("", |result| &result.feedback),
-            checks: last.map(latest).unwrap_or_default(),
-            criteria: last.map_or(&[], |cycle| &cycle.criteria),
+            verdict: own,
+            feedback: feedback.or(result.map(|result| &*result.feedback)).unwrap_or_default(),
+            checks: report.last_cycle().map(latest).unwrap_or_default(),
+            criteria: evaluation.map_or(&[], |evaluation| &evaluation.criteria),
         }
     }
 
@@ -144,16 +140,17 @@ impl<'r> Judged<'r> {
         }
     }
 
-    fn expected_alone(&self, text: &str) -> Case {
+    fn expected_alone(&self, text: &str) -> Case<'r> {
         let (outcome, detail) = self.with_verdict();
         Case::new(Kind::Expected, text, outcome, detail)
     }
 
     /// Adds an expected output, its criteria and its checks.
-    fn expected(&self, at: usize, expected: &Expected, cases: &mut Vec<Case>) {
+    fn expected(&self, expected: &Expected, cases: &mut Vec<Case<'r>>) {
         let name = expected.path.as_deref().unwrap_or(&expected.description);
-        let own = self.own_criteria(expected, name);
-        let checks = self.own_checks(at, expected);
+        let before = cases.iter().filter(|case| case.kind == Kind::Criterion).count();
+        let own = self.own_criteria(expected, name, before);
+        let checks = self.own_checks(expected);
         let bad: Vec<String> = own
             .iter()
             .chain(&checks)
@@ -176,37 +173,38 @@ impl<'r> Judged<'r> {
         cases.extend(checks);
     }
 
-    fn own_criteria(&self, expected: &Expected, name: &str) -> Vec<Case> {
-        let case = |text: &String| {
-            let said =
-                self.criteria.iter().find(|said| said.criterion == *text && said.path == expected.path);
-            let (outcome, detail) = match (said, self.verdict) {
-                (Some(said), _) if said.verdict == "pass" => (Outcome::Passed, String::new()),
-                (Some(said), _) => (Outcome::Failed, found(said)),
-                (None, Some(Verdict::Pass)) => (Outcome::Passed, String::new()),
-                (None, _) => (Outcome::Skipped, "it was not judged by itself".to_owned()),
+    /// Returns the criteria of an expected output, of which there are some `before`: they are numbered throughout.
+    fn own_criteria(&self, expected: &Expected, name: &str, before: usize) -> Vec<Case<'r>> {
+        let case = |(text, number): (&String, usize)| {
+            let id = format!("C{number}");
+            let said = self.criteria.iter().find(|said| said.id == id && said.criterion == *text);
+            let (outcome, detail) = match said {
+                Some(said) if said.verdict == CriterionVerdict::Pass => (Outcome::Passed, String::new()),
+                Some(said) => (Outcome::Failed, found(said)),
+                None => (Outcome::Skipped, "it was not judged by itself".to_owned()),
             };
-            Case::new(Kind::Criterion, &criterion_name(name, text), outcome, &detail)
+            Case { said, ..Case::new(Kind::Criterion, &format!("{name}: {text}"), outcome, &detail) }
         };
-        expected.criteria.iter().map(case).collect()
+        expected.criteria.iter().zip(before + 1..).map(case).collect()
     }
 
-    fn own_checks(&self, at: usize, expected: &Expected) -> Vec<Case> {
-        let own: Vec<_> = self.checks.iter().filter(|check| check.path == expected.path).collect();
-        if expected.path.is_some() && !own.is_empty() {
-            return own.into_iter().map(|check| checked(check)).collect();
-        }
+    fn own_checks(&self, expected: &Expected) -> Vec<Case<'r>> {
+        let path = expected.path.as_deref();
         // Checks without a path do not say whose they are; they stand at the end.
-        if expected.path.is_none() && !self.checks.is_empty() {
+        if path.is_none() && !self.checks.is_empty() {
             return Vec::new();
         }
-        let planned = self.report.planned_checks.iter().filter(|(of, _)| *of == at);
-        let implied = expected.path.is_some().then_some("exists");
-        let names = implied.into_iter().chain(planned.map(|(_, name)| name.as_str()));
-        let name = |check: &str| format!("{check} {}", expected.path.as_deref().unwrap_or_default());
-        names
-            .map(|check| Case::new(Kind::Check, &name(check), Outcome::Skipped, "the run did not get there"))
-            .collect()
+        let own: Vec<_> = self.checks.iter().filter(|check| check.path.as_deref() == path).collect();
+        let mut run: Vec<&str> = own.iter().map(|check| &*check.check).collect();
+        let planned = expected.all_checks();
+        let unreached = planned.iter().map(Check::name).filter(|name| {
+            let at = run.iter().position(|other| other == name);
+            at.map(|at| run.swap_remove(at)).is_none()
+        });
+        let skipped = |name: &str| {
+            Case::new(Kind::Check, &check_name(name, path), Outcome::Skipped, "the run did not get there")
+        };
+        own.into_iter().map(|check| checked(check)).chain(unreached.map(skipped)).collect()
     }
 
     /// Whether a check stands under an expected output already.
@@ -231,11 +229,12 @@ fn latest(cycle: &Cycle) -> Vec<&CheckResult> {
     latest
 }
 
-fn checked(check: &CheckResult) -> Case {
-    let name = match &check.path {
-        Some(path) => format!("{} {path}", check.check),
-        None => check.check.clone(),
-    };
+fn check_name(check: &str, path: Option<&str>) -> String {
+    path.map_or_else(|| check.to_owned(), |path| format!("{check} {path}"))
+}
+
+fn checked(check: &CheckResult) -> Case<'static> {
+    let name = check_name(&check.check, check.path.as_deref());
     let outcome = if check.passed { Outcome::Passed } else { Outcome::Failed };
     let detail = if check.passed {
         String::new()
@@ -246,12 +245,12 @@ fn checked(check: &CheckResult) -> Case {
 }
 
 /// Returns what was found about a criterion that does not hold.
-fn found(said: &Criterion) -> String {
-    let mut lines = vec![said.verdict.clone()];
-    lines.extend(said.reason.clone());
-    if let Some(quote) = &said.quote {
-        let evidence = said.evidence.as_deref().unwrap_or("no evidence");
-        lines.push(format!("quoted from {evidence}: {quote}"));
-    }
+fn found(said: &CriterionResult) -> String {
+    let mut lines = vec![words::criterion(said.verdict).1, &said.reason];
+    let quoted = said
+        .quote
+        .as_ref()
+        .map(|quote| format!("quoted from {}: {quote}", said.evidence.as_deref().unwrap_or("no evidence")));
+    lines.extend(quoted.as_deref());
     lines.join("\n")
 }

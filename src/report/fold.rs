@@ -3,11 +3,10 @@
 //! It decides nothing and asks nobody: what no event said is not in a report. Events are free of secrets, so a report is.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{Envelope, RunEvent};
-use crate::outcome::{CheckResult, Evaluation, RunResult, StepResult};
+use crate::outcome::{CheckResult, Evaluation, Evidence, RunResult, StepResult};
 use crate::plan::{Plan, Step};
 use crate::prompt::Prompt;
 
@@ -26,8 +25,6 @@ pub struct Report {
     pub began: Option<Timestamp>,
     /// The task.
     pub prompt: Option<Prompt>,
-    /// The checks that the task names: the position of the expected output, the name of the check.
-    pub planned_checks: Vec<(usize, String)>,
     /// The cycles that began.
     pub cycles: Vec<Cycle>,
     /// Warnings.
@@ -51,8 +48,8 @@ pub struct Cycle {
     pub steps: Vec<StepRecord>,
     /// Facts on disk.
     pub checks: Vec<CheckResult>,
-    /// What was judged one by one.
-    pub criteria: Vec<Criterion>,
+    /// What the judge was shown.
+    pub evidence: Vec<Evidence>,
     /// The verdict that stands.
     pub evaluation: Option<Evaluation>,
     /// When and for how long the judge was asked, in milliseconds from the beginning of the cycle.
@@ -102,26 +99,6 @@ pub struct ToolCall {
     pub duration_ms: Option<u64>,
 }
 
-/// What the judge said of one criterion, and what tepa made of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Criterion {
-    /// Its name in the conversation with the judge.
-    pub id: String,
-    /// The expected path that it belongs to.
-    pub path: Option<String>,
-    /// What is asked.
-    pub criterion: String,
-    /// `pass`, `fail` or `unproven`.
-    pub verdict: String,
-    /// Why.
-    pub reason: Option<String>,
-    /// The evidence that the judge names.
-    pub evidence: Option<String>,
-    /// The words that the judge quotes from it.
-    pub quote: Option<String>,
-}
-
 impl Report {
     /// Takes one event in.
     pub fn apply(&mut self, envelope: &Envelope) {
@@ -136,7 +113,6 @@ impl Report {
                 self.provider.clone_from(provider);
                 self.began = Some(ts);
                 self.models = models(config);
-                self.planned_checks = planned_checks(&envelope.line);
                 self.prompt = Some(prompt.clone());
             }
             RunEvent::CycleStarted { cycle } => self.cycles.push(Cycle::begun(*cycle, ts)),
@@ -151,19 +127,10 @@ impl Report {
                 self.cycles.push(cycle);
             }
             RunEvent::Warning { message, .. } => self.warnings.push(message.clone()),
-            RunEvent::RunCompleted { result } => {
-                let criteria = criteria(&envelope.line, "/result/criteria");
-                if let Some(cycle) = self.cycles.last_mut()
-                    && cycle.evaluation.is_some()
-                    && cycle.criteria.is_empty()
-                {
-                    cycle.criteria = criteria;
-                }
-                self.result = Some((**result).clone());
-            }
+            RunEvent::RunCompleted { result } => self.result = Some((**result).clone()),
             event => {
                 if let Some(cycle) = self.cycles.last_mut() {
-                    cycle.apply(event, ts, &envelope.line);
+                    cycle.apply(event, ts);
                 }
             }
         }
@@ -172,6 +139,11 @@ impl Report {
     /// Returns the last cycle, whose facts are those of the run.
     pub fn last_cycle(&self) -> Option<&Cycle> {
         self.cycles.last()
+    }
+
+    /// Returns the verdict of the last cycle, with what it stands on.
+    pub fn evaluation(&self) -> Option<&Evaluation> {
+        self.last_cycle()?.evaluation.as_ref()
     }
 }
 
@@ -184,7 +156,7 @@ impl Cycle {
             planning_ms: None,
             steps: Vec::new(),
             checks: Vec::new(),
-            criteria: Vec::new(),
+            evidence: Vec::new(),
             evaluation: None,
             judging: None,
             tokens: 0,
@@ -192,7 +164,7 @@ impl Cycle {
         }
     }
 
-    fn apply(&mut self, event: &RunEvent, ts: Timestamp, line: &str) {
+    fn apply(&mut self, event: &RunEvent, ts: Timestamp) {
         match event {
             RunEvent::LlmCompleted { usage, .. } => self.tokens = self.tokens.saturating_add(usage.total()),
             RunEvent::PlanCompleted { plan, duration_ms, .. } => {
@@ -241,14 +213,11 @@ impl Cycle {
                 }
             }
             RunEvent::CheckCompleted { result, .. } => self.checks.push(result.clone()),
+            RunEvent::EvidenceGathered { evidence, .. } => self.evidence.clone_from(evidence),
             RunEvent::EvaluationCompleted { evaluation, duration_ms, .. } => {
                 let end = since(self.began, ts);
                 self.judging = Some(Span { from: end.saturating_sub(*duration_ms), length: *duration_ms });
                 self.evaluation = Some(evaluation.clone());
-                self.criteria = criteria(line, "/evaluation/criteria");
-                if self.criteria.is_empty() {
-                    self.criteria = criteria(line, "/criteria");
-                }
             }
             _ => {}
         }
@@ -282,25 +251,4 @@ fn models(config: &Value) -> Vec<(String, String)> {
         Some((role.to_owned(), name.to_owned()))
     };
     ["planner", "executor", "evaluator"].into_iter().filter_map(model).collect()
-}
-
-/// Returns the checks that a prompt names: each one is a map with one key.
-fn planned_checks(line: &str) -> Vec<(usize, String)> {
-    let value: Value = serde_json::from_str(line).unwrap_or_default();
-    let Some(list) = value.pointer("/prompt/expectedOutput").and_then(Value::as_array) else {
-        return Vec::new();
-    };
-    let checks = |expected: &Value| expected.get("checks").and_then(Value::as_array).cloned();
-    let names = |check: Value| check.as_object().and_then(|map| map.keys().next().cloned());
-    let all = list.iter().enumerate();
-    all.flat_map(|(at, expected)| {
-        checks(expected).unwrap_or_default().into_iter().filter_map(names).map(move |name| (at, name))
-    })
-    .collect()
-}
-
-fn criteria(line: &str, pointer: &str) -> Vec<Criterion> {
-    let value: Value = serde_json::from_str(line).unwrap_or_default();
-    let found = value.pointer(pointer).cloned().unwrap_or_default();
-    serde_json::from_value(found).unwrap_or_default()
 }

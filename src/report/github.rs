@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::case::{Outcome, cases};
+use super::case::{Case, Outcome, cases};
 use super::clean;
 use super::fold::Report;
 use super::markdown;
@@ -117,7 +117,7 @@ impl EventSink for Watch {
 fn annotations(report: &Report) -> String {
     let bad =
         cases(report).into_iter().filter(|case| matches!(case.outcome, Outcome::Failed | Outcome::Broken));
-    let line = |case: super::case::Case| {
+    let line = |case: Case| {
         let title = format!("tepa: {} {}", case.kind.name(), case.name);
         let text = crate::text::truncate(&case.detail, LONGEST).into_owned();
         format!("::error title={}::{}\n", property(&clean::line(&title, LONGEST)), data(&text))

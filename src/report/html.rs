@@ -12,11 +12,13 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::case::{Case, Kind, cases};
+use super::case::{Case, Kind, Outcome, cases};
 use super::clean;
 use super::fold::{Cycle, Report, Span, StepRecord, ToolCall};
 use super::graph::{self, Mark};
+use super::quote;
 use super::words::{self, Tone};
+use crate::outcome::{CriterionResult, Evaluation, Evidence, Part};
 use crate::text;
 
 const PAGE: &str = include_str!("page.html");
@@ -30,6 +32,9 @@ static STYLE_HASH: LazyLock<String> =
 const TITLE: usize = 200;
 const TEXT: usize = 20_000;
 const VALUE: usize = 4_000;
+
+/// Material that is longer is folded: its characters, its lines.
+const FOLDED: (usize, usize) = (1_200, 12);
 
 /// Parts of a bar.
 const WHOLE: u64 = 1_000;
@@ -49,7 +54,6 @@ fn page(report: &Report) -> Value {
     let (tone, word) = words::ending(report);
     let goal = report.prompt.as_ref().map_or("", |prompt| &prompt.goal);
     let result = report.result.as_ref();
-    let evaluation = report.last_cycle().and_then(|cycle| cycle.evaluation.as_ref());
     let files = result.map_or(&[][..], |result| &result.outputs).iter().map(|file| {
         json!({"path": file.path, "size": text::bytes(file.bytes), "description": file.description, "sha256": file.sha256})
     });
@@ -66,7 +70,7 @@ fn page(report: &Report) -> Value {
         "goal": cut(goal, TEXT),
         "measures": words::measures(report),
         "feedback": result.map(|result| cut(&result.feedback, TEXT)),
-        "overruled": evaluation.map_or(&[][..], |evaluation| &evaluation.overruled),
+        "overruled": words::overrulings(report.evaluation()),
         "cases": cases(report).iter().skip(1).map(|case| judged(case, report)).collect::<Vec<_>>(),
         "cycles": report.cycles.iter().map(|one| cycle(one, report)).collect::<Vec<_>>(),
         "files": files.collect::<Vec<_>>(),
@@ -88,14 +92,75 @@ fn judged(case: &Case, report: &Report) -> Value {
     let class = if matches!(case.kind, Kind::Criterion | Kind::Check) { "part" } else { "" };
     value["kind"] = json!({"name": case.kind.name(), "class": class});
     value["name"] = json!(case.name);
-    value["detail"] = json!(cut(&case.detail, VALUE));
-    let criteria = report.last_cycle().map_or(&[][..], |cycle| &cycle.criteria);
-    let said = criteria.iter().find(|said| {
-        case.kind == Kind::Criterion && case.outcome == super::case::Outcome::Passed && case.of(said)
-    });
-    value["quote"] = json!(said.and_then(|said| said.quote.as_deref()));
-    value["evidence"] = json!(said.and_then(|said| said.evidence.as_deref()));
+    let detail = match case.said {
+        Some(_) if case.outcome == Outcome::Passed => String::new(),
+        Some(said) => format!("{}\n{}", words::criterion(said.verdict).1, said.reason),
+        None => case.detail.clone(),
+    };
+    value["detail"] = json!(cut(&detail, VALUE));
+    value["proof"] = json!(case.said.zip(report.last_cycle()).map(|(said, cycle)| proof(said, cycle)));
     value
+}
+
+/// Returns what the judge quoted of a criterion, and where that is on the page.
+fn proof(said: &CriterionResult, cycle: &Cycle) -> Value {
+    let named = |evidence: &Evidence| Some(&evidence.id) == said.evidence.as_ref();
+    json!({
+        "quote": said.quote.as_deref().map(|quote| cut(quote, VALUE)),
+        "evidence": said.evidence.as_deref().map(|id| clean::line(id, TITLE)),
+        "anchor": cycle.evidence.iter().position(named).map(|at| anchor(cycle, at)),
+    })
+}
+
+/// Returns the name of a place on the page; nothing that anybody else wrote is in it.
+fn anchor(cycle: &Cycle, at: usize) -> String {
+    format!("cycle-{}-E{}", cycle.number, at + 1)
+}
+
+/// Returns one piece of evidence, with what the judge quoted from it marked.
+fn exhibit(at: usize, evidence: &Evidence, cycle: &Cycle) -> Value {
+    let criteria = cycle.evaluation.as_ref().map_or(&[][..], |evaluation| &evaluation.criteria);
+    let own = criteria.iter().filter(|said| said.evidence.as_ref() == Some(&evidence.id));
+    let quotes: Vec<String> = own.filter_map(|said| said.quote.as_deref()).map(clean::text).collect();
+    let parts = evidence.parts.iter().map(|part| match part {
+        Part::Note(note) => json!({"note": cut(note, VALUE), "pieces": null}),
+        Part::Material(material) => {
+            let material = clean::text(&cut(material, TEXT));
+            let pieces = quote::pieces(&material, &quotes).into_iter();
+            let pieces = pieces.map(|piece| json!({"text": piece.text, "quoted": piece.quoted}));
+            json!({"note": null, "pieces": pieces.collect::<Vec<_>>()})
+        }
+    });
+    let material = evidence.parts.iter().filter_map(|part| match part {
+        Part::Material(material) => Some((material.chars().count(), material.lines().count())),
+        Part::Note(_) => None,
+    });
+    let (chars, lines) = material.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    json!({
+        "anchor": anchor(cycle, at),
+        "id": clean::line(&evidence.id, TITLE),
+        "path": evidence.path.as_deref().map(|path| clean::line(path, TITLE)),
+        "summary": cut(&evidence.summary, VALUE),
+        "shape": evidence.shape.as_deref().map(|shape| cut(shape, VALUE)),
+        "parts": parts.collect::<Vec<_>>(),
+        "folded": (chars > FOLDED.0 || lines > FOLDED.1).then(|| text::plural("line", lines)),
+    })
+}
+
+/// Returns the verdict of a cycle, and the votes that it comes from.
+fn verdict(evaluation: &Evaluation) -> Value {
+    let votes = evaluation.votes.iter().map(|vote| {
+        let mut value = ending(words::verdict(vote.verdict));
+        value["said"] = json!(cut(&words::vote(vote), VALUE));
+        value
+    });
+    let said = evaluation.feedback.as_deref().or(evaluation.summary.as_deref()).unwrap_or_default();
+    json!({
+        "confidence": format!("{:.2}", evaluation.confidence),
+        "votes": votes.collect::<Vec<_>>(),
+        "overruled": words::overrulings(Some(evaluation)),
+        "text": cut(said, TEXT),
+    })
 }
 
 fn cycle(cycle: &Cycle, report: &Report) -> Value {
@@ -118,18 +183,13 @@ fn cycle(cycle: &Cycle, report: &Report) -> Value {
         value["detail"] = json!((!check.passed).then(|| cut(&detail, VALUE)));
         value
     });
-    let criteria = cycle.criteria.iter().map(|said| {
-        let tone = if said.verdict == "pass" { Tone::Good } else { Tone::Bad };
-        let mut value = ending((tone, &said.verdict));
+    let evidence = cycle.evidence.iter().enumerate().map(|(at, one)| exhibit(at, one, cycle));
+    let criteria = cycle.evaluation.iter().flat_map(|evaluation| &evaluation.criteria).map(|said| {
+        let mut value = ending(words::criterion(said.verdict));
         value["name"] = json!(said.criterion);
         value["reason"] = json!(said.reason);
-        value["quote"] = json!(said.quote);
-        value["evidence"] = json!(said.evidence);
+        value["proof"] = proof(said, cycle);
         value
-    });
-    let verdict = cycle.evaluation.as_ref().map(|evaluation| {
-        let said = evaluation.feedback.as_deref().or(evaluation.summary.as_deref()).unwrap_or_default();
-        json!({"confidence": format!("{:.2}", evaluation.confidence), "text": cut(said, TEXT)})
     });
     json!({
         "number": cycle.number,
@@ -143,8 +203,9 @@ fn cycle(cycle: &Cycle, report: &Report) -> Value {
         "steps": cycle.steps.iter().map(|record| step(record, cycle)).collect::<Vec<_>>(),
         "judging": cycle.judging.map(span),
         "checks": checks.collect::<Vec<_>>(),
+        "evidence": evidence.collect::<Vec<_>>(),
         "criteria": criteria.collect::<Vec<_>>(),
-        "verdict": verdict,
+        "verdict": cycle.evaluation.as_ref().map(verdict),
     })
 }
 

@@ -1,13 +1,15 @@
 //! Owns the report as JUnit XML: one `<testsuite>`, a `<testcase>` for everything that is judged.
 //!
 //! The form is that of Maven Surefire's `surefire-test-report.xsd`, which Jenkins' `junit-10.xsd` (xUnit plugin) takes as well: the root is the suite
-//! itself, every case has a class name and a time, every failure a type. Nothing else is written, because the schemas refuse it.
+//! itself, every case has a class name and a time, every failure a type. Who overruled the verdict stands in the
+//! `<system-out>` of its case, because a case has no properties there. Nothing else is written: the schemas refuse it.
 
 use std::fmt::Write as _;
 
-use super::case::{Case, Outcome, cases};
+use super::case::{Case, Kind, Outcome, cases};
 use super::clean;
 use super::fold::Report;
+use super::words;
 use crate::outcome::{Reason, RunStatus, Usage};
 
 /// Characters of a suite's name and of a message.
@@ -55,15 +57,23 @@ fn element(case: &Case, time: &str, report: &Report) -> String {
     let message = attribute(&clean::line(&case.detail, LONGEST_LINE));
     let body = content(&case.detail);
     let kind = case.kind.name();
-    let inner = match case.outcome {
-        Outcome::Passed => return format!("{head}/>\n"),
-        Outcome::Failed => format!("<failure message=\"{message}\" type=\"{kind}\">{body}</failure>"),
+    let said = if case.kind == Kind::Verdict { words::overrulings(report.evaluation()) } else { Vec::new() };
+    let mut inner = match case.outcome {
+        Outcome::Passed => String::new(),
+        Outcome::Failed => format!("    <failure message=\"{message}\" type=\"{kind}\">{body}</failure>\n"),
         Outcome::Broken => {
-            format!("<error message=\"{message}\" type=\"{}\">{body}</error>", reason(report))
+            format!("    <error message=\"{message}\" type=\"{}\">{body}</error>\n", reason(report))
         }
-        Outcome::Skipped => format!("<skipped message=\"{message}\"/>"),
+        Outcome::Skipped => format!("    <skipped message=\"{message}\"/>\n"),
     };
-    format!("{head}>\n    {inner}\n  </testcase>\n")
+    if !said.is_empty() {
+        let said = content(&clean::text(&said.join("\n")));
+        let _ = writeln!(inner, "    <system-out>{said}</system-out>");
+    }
+    if inner.is_empty() {
+        return format!("{head}/>\n");
+    }
+    format!("{head}>\n{inner}  </testcase>\n")
 }
 
 fn properties(report: &Report) -> Vec<(String, String)> {

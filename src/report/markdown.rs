@@ -9,6 +9,7 @@ use super::case::{Case, Outcome, cases};
 use super::clean;
 use super::fold::{Cycle, Report, StepRecord};
 use super::words;
+use crate::outcome::Vote;
 use crate::text;
 
 /// Characters of a cell, of a block, and of one in a list of many.
@@ -54,16 +55,7 @@ fn head(report: &Report) -> String {
     if let Some(result) = &report.result {
         part += &block(&result.feedback, BLOCK);
     }
-    for overruling in
-        report.last_cycle().and_then(|cycle| cycle.evaluation.as_ref()).iter().flat_map(|e| &e.overruled)
-    {
-        let _ = writeln!(
-            part,
-            "The verdict was overruled by {}: {}\n",
-            inline(&overruling.by),
-            inline(&overruling.reason)
-        );
-    }
+    part += &lines(words::overrulings(report.evaluation()));
     part
 }
 
@@ -95,8 +87,16 @@ fn cycle(cycle: &Cycle) -> String {
             let _ = writeln!(part, "Step {} failed:\n\n{}", inline(&record.step.id), block(error, DETAIL));
         }
     }
-    if let Some(feedback) = cycle.evaluation.as_ref().and_then(|evaluation| evaluation.feedback.as_deref()) {
-        let _ = writeln!(part, "Feedback:\n\n{}", block(feedback, DETAIL));
+    if let Some(evaluation) = &cycle.evaluation {
+        let vote = |(at, vote): (usize, &Vote)| {
+            let (tone, word) = words::verdict(vote.verdict);
+            format!("Vote {}: {} {word} {}", at + 1, tone.sign(), words::vote(vote))
+        };
+        part += &lines(evaluation.votes.iter().enumerate().map(vote));
+        part += &lines(words::overrulings(Some(evaluation)));
+        if let Some(feedback) = &evaluation.feedback {
+            let _ = writeln!(part, "Feedback:\n\n{}", block(feedback, DETAIL));
+        }
     }
     part
 }
@@ -154,6 +154,12 @@ fn table<const N: usize>(title: &str, heads: [&str; N], rows: impl Iterator<Item
         return format!("## {title}\n\n");
     }
     format!("## {title}\n\n| {} |\n|{}\n{}\n", heads.join(" | "), " --- |".repeat(N), rows.concat())
+}
+
+/// Returns a list with one line for each text, nothing when there is none.
+fn lines(texts: impl IntoIterator<Item = String>) -> String {
+    let lines: Vec<_> = texts.into_iter().map(|text| format!("- {}\n", inline(&text))).collect();
+    if lines.is_empty() { String::new() } else { lines.concat() + "\n" }
 }
 
 /// Returns the start of a text as one line in which nothing means anything.

@@ -12,8 +12,9 @@ pub mod graph;
 mod html;
 mod junit;
 mod markdown;
+mod quote;
 mod record;
 mod words;
 
 pub use file::{Format, ReportFile};
-pub use fold::{Criterion, Cycle, Report, Span, StepRecord, ToolCall};
+pub use fold::{Cycle, Report, Span, StepRecord, ToolCall};

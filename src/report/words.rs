@@ -2,7 +2,9 @@
 
 use super::case::Outcome;
 use super::fold::{Cycle, Report, StepRecord};
-use crate::outcome::{Cost, CostQualifier, RunStatus, StepStatus, Verdict};
+use crate::outcome::{
+    Cost, CostQualifier, CriterionVerdict, Evaluation, RunStatus, StepStatus, Verdict, Vote,
+};
 use crate::text;
 
 /// How good something is; the word says it too, so that nobody depends on colours.
@@ -47,11 +49,41 @@ pub(super) fn ending(report: &Report) -> (Tone, &'static str) {
 
 /// Returns how a cycle ended.
 pub(super) fn cycle_ending(cycle: &Cycle) -> (Tone, &'static str) {
-    match cycle.evaluation.as_ref().map(|evaluation| evaluation.verdict) {
-        Some(Verdict::Pass) => (Tone::Good, "pass"),
-        Some(Verdict::Fail) => (Tone::Bad, "fail"),
-        None => (Tone::Open, "not judged"),
+    cycle.evaluation.as_ref().map_or((Tone::Open, "not judged"), |evaluation| verdict(evaluation.verdict))
+}
+
+/// Returns a verdict.
+pub(super) fn verdict(verdict: Verdict) -> (Tone, &'static str) {
+    match verdict {
+        Verdict::Pass => (Tone::Good, "pass"),
+        Verdict::Fail => (Tone::Bad, "fail"),
     }
+}
+
+/// Returns how a criterion came out.
+pub(super) fn criterion(verdict: CriterionVerdict) -> (Tone, &'static str) {
+    match verdict {
+        CriterionVerdict::Pass => (Tone::Good, "pass"),
+        CriterionVerdict::Fail => (Tone::Bad, "fail"),
+        CriterionVerdict::Unproven => (Tone::Bad, "unproven"),
+    }
+}
+
+/// Returns how sure a judge was, and why, if he said so.
+pub(super) fn vote(vote: &Vote) -> String {
+    let reason = vote.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    format!("with confidence {:.2}{reason}", vote.confidence)
+}
+
+/// Returns who changed the verdict of the judge, in order: from what to what, and why.
+pub(super) fn overrulings(evaluation: Option<&Evaluation>) -> Vec<String> {
+    let all = evaluation.map_or(&[][..], |evaluation| &evaluation.overruled).iter().enumerate();
+    all.map(|(at, one)| {
+        let whom = if at == 0 { "judge" } else { "verdict" };
+        let ((_, from), (_, to)) = (verdict(one.from), verdict(one.to));
+        format!("{} overruled the {whom}: {from} → {to}: {}", one.by, one.reason)
+    })
+    .collect()
 }
 
 /// Returns how a step ended.

@@ -22,4 +22,4 @@ pub use file::{Format, MAX_SOURCE_BYTES, SourceError, SourceFile};
 pub use schema::{decode, schema_of};
 pub use span::{Position, Span};
 pub use violation::UnknownKeys;
-pub use yaml::{parse_yaml_value, to_yaml};
+pub use yaml::{YamlRefusal, parse_yaml_value, to_yaml, yaml_refusal};

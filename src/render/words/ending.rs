@@ -64,9 +64,10 @@ pub(super) fn judged(cycle: u32, evaluation: &Evaluation, duration_ms: u64) -> V
         let reason = format!("{from} → {to}: {}", overruling.reason);
         Message::new(Place::cycle(cycle), head).because(&reason)
     }));
-    let (mark, tone) = match evaluation.verdict {
-        Verdict::Pass => (Mark::Good, Tone::Won),
-        Verdict::Fail => (Mark::Bad, Tone::Lost),
+    // The summary of a pass that was overruled says what is not so.
+    let (mark, tone, said) = match evaluation.verdict {
+        Verdict::Pass => (Mark::Good, Tone::Won, &evaluation.summary),
+        Verdict::Fail => (Mark::Bad, Tone::Lost, &evaluation.feedback),
     };
     let head = Text::of(tone, verdict_word(evaluation.verdict))
         .add(Tone::Plain, format!(" with confidence {:.2}", evaluation.confidence));
@@ -75,8 +76,7 @@ pub(super) fn judged(cycle: u32, evaluation: &Evaluation, duration_ms: u64) -> V
             .marked(mark)
             .measured(text::duration(duration_ms))
             .measured(tokens(evaluation.tokens_used))
-            .prose(Tone::Plain, evaluation.feedback.as_deref().unwrap_or_default())
-            .prose(Tone::Plain, evaluation.summary.as_deref().unwrap_or_default()),
+            .prose(Tone::Plain, said.as_deref().unwrap_or_default()),
     );
     messages
 }
@@ -112,6 +112,7 @@ pub(super) fn stop(reason: Reason) -> &'static str {
         Reason::HookStopped => "stopped by a hook",
         Reason::NothingVerified => "nothing to verify",
         Reason::TokenBudget => "the token budget is used up",
+        Reason::ToolBudget => "the tool calls are used up",
         Reason::CostBudget => "the money is used up",
         Reason::TimeBudget => "the time is used up",
         Reason::Interrupted => "interrupted",

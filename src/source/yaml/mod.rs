@@ -26,14 +26,38 @@ const MAX_DEPTH: usize = 64;
 /// Stack of the parsing thread in bytes: the parser recurses, in a debug build with some 40 KiB a level.
 const STACK: usize = 16 * 1024 * 1024;
 
+/// The codes of faults that say nothing about the text but that there is too much of it.
+const LIMITS: [&str; 3] = ["too-deep", "too-complex", "parser"];
+
 /// Parses YAML text into a plain value, with at most `max_nodes` keys and values; the message of a refusal
 /// names line and column.
 pub fn parse_yaml_value(text: &str, max_nodes: usize) -> Result<Value, String> {
+    read(text, max_nodes).map_err(|refusal| refusal.message)
+}
+
+/// Why text was not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct YamlRefusal {
+    /// What is wrong, with line and column.
+    pub message: String,
+    /// Whether it was only too much to be read, so that nobody knows whether anything is wrong.
+    pub is_limit: bool,
+}
+
+/// Returns why text is not taken for YAML, if it is not; `max_nodes` is as for [`parse_yaml_value`].
+pub fn yaml_refusal(text: &str, max_nodes: usize) -> Option<YamlRefusal> {
+    read(text, max_nodes).err()
+}
+
+fn read(text: &str, max_nodes: usize) -> Result<Value, YamlRefusal> {
     let file = SourceFile::from_text("text", text, Format::Yaml);
     parse(&file, max_nodes).map(|placed| placed.value).map_err(|fault| {
         let place = fault.span.map(|span| file.position(span.start));
         let place = place.map(|at| format!(" at line {}, column {}", at.line, at.column));
-        format!("{}{}", fault.message, place.unwrap_or_default())
+        YamlRefusal {
+            message: format!("{}{}", fault.message, place.unwrap_or_default()),
+            is_limit: LIMITS.contains(&fault.code),
+        }
     })
 }
 
@@ -230,6 +254,16 @@ mod tests {
 
     fn refusal(text: &str) -> String {
         parse_yaml_value(text, 1_000).unwrap_err()
+    }
+
+    #[test]
+    fn too_much_is_told_from_what_is_wrong() {
+        let limit = |text: &str| yaml_refusal(text, 100).map(|refusal| refusal.is_limit);
+        assert_eq!(limit("[1, 2]"), None);
+        assert_eq!(limit("[1, 2"), Some(false));
+        assert_eq!(limit("{a: 1, a: 2}"), Some(false));
+        assert_eq!(limit(&"[".repeat(100)), Some(true));
+        assert_eq!(limit(&"- 1\n".repeat(100)), Some(true));
     }
 
     #[test]

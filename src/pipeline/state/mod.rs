@@ -1,0 +1,405 @@
+//! Owns every decision of a run as a fold over its events: what may happen next, when it is over, how it is settled.
+//!
+//! No IO, no clock, no await: equal event lists give equal states. What an action does is the driver's business.
+
+mod budget;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+pub use budget::Bounds;
+
+use serde_json::{Value, json};
+
+use crate::event::{Role, RunEvent};
+use crate::outcome::{
+    CheckResult, Evaluation, LogEntry, PROTECTED, Reason, Settlement, StepResult, StepStatus, UsageReport,
+    Verdict,
+};
+use crate::plan::{Plan, Step, graph};
+use crate::prompt::Prompt;
+use crate::tool::{EXECUTION_SUMMARY, Scratchpad};
+
+/// Something that may be done now.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Begin the cycle with this number.
+    StartCycle(u32),
+    /// Ask the planner.
+    Plan,
+    /// Settle the order of the steps.
+    StartExecution,
+    /// Run the step at this index of the plan.
+    RunStep(usize),
+    /// Record that the step at this index cannot run because this dependency failed.
+    SkipStep(usize, String),
+    /// Close the execution.
+    FinishExecution,
+    /// Gather evidence and ask the judge.
+    Evaluate,
+    /// Close the cycle with its verdict.
+    EndCycle(Verdict),
+    /// Nothing is left to do.
+    Settle,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    BetweenCycles,
+    Planning,
+    Planned,
+    Executing,
+    Executed,
+    Evaluated,
+}
+
+/// What is known of a run after the events so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunState {
+    bounds: Bounds,
+    prompt: Prompt,
+    phase: Phase,
+    cycle: u32,
+    plan: Option<Plan>,
+    order: Vec<usize>,
+    steps_prompt: Option<Prompt>,
+    results: HashMap<String, StepResult>,
+    finished: Vec<StepResult>,
+    previous: Option<Vec<StepResult>>,
+    scratchpad: Scratchpad,
+    usage: UsageReport,
+    step_tokens: HashMap<String, u64>,
+    role_tokens: BTreeMap<Role, u64>,
+    logs: Vec<LogEntry>,
+    cycle_logs_from: usize,
+    written: Vec<(String, String)>,
+    checks: Vec<CheckResult>,
+    checked_in: u32,
+    tampered: Vec<CheckResult>,
+    tool_calls: u64,
+    warned: BTreeSet<String>,
+    evaluation: Option<Evaluation>,
+    stop: Option<(Reason, String)>,
+}
+
+impl RunState {
+    /// Returns the state before the first event.
+    pub fn new(prompt: Prompt, bounds: Bounds) -> Self {
+        Self {
+            bounds,
+            prompt,
+            phase: Phase::BetweenCycles,
+            cycle: 0,
+            plan: None,
+            order: Vec::new(),
+            steps_prompt: None,
+            results: HashMap::new(),
+            finished: Vec::new(),
+            previous: None,
+            scratchpad: Scratchpad::default(),
+            usage: UsageReport::default(),
+            step_tokens: HashMap::new(),
+            role_tokens: BTreeMap::new(),
+            logs: Vec::new(),
+            cycle_logs_from: 0,
+            written: Vec::new(),
+            checks: Vec::new(),
+            checked_in: 0,
+            tampered: Vec::new(),
+            tool_calls: 0,
+            warned: BTreeSet::new(),
+            evaluation: None,
+            stop: None,
+        }
+    }
+
+    /// Takes one event in.
+    pub fn apply(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::CycleStarted { cycle } => self.begin_cycle(*cycle),
+            RunEvent::LlmCompleted { purpose, model, usage, .. } => {
+                self.usage.charge(&purpose.role.to_string(), model, *usage);
+                *self.role_tokens.entry(purpose.role).or_default() += usage.total();
+                if let Some(step) = &purpose.step {
+                    *self.step_tokens.entry(step.clone()).or_default() += usage.total();
+                }
+            }
+            RunEvent::PlanCompleted { plan, .. } => {
+                self.plan = Some(plan.clone());
+                self.phase = Phase::Planned;
+            }
+            RunEvent::ExecutionStarted { order, plan, prompt, scratchpad, .. } => {
+                if let Some(plan) = plan {
+                    self.plan = Some(plan.clone());
+                }
+                self.steps_prompt.clone_from(prompt);
+                if let Some(entries) = scratchpad {
+                    self.scratchpad = entries.clone().into();
+                }
+                self.order = order.iter().filter_map(|id| self.index_of(id)).collect();
+                self.phase = Phase::Executing;
+            }
+            RunEvent::ToolCompleted { step, wrote, .. } => {
+                self.written.extend(wrote.iter().map(|path| (path.clone(), step.clone())));
+            }
+            RunEvent::ScratchpadWritten { key, value, .. } => self.scratchpad.record(key, value.clone()),
+            RunEvent::LogRecorded { entry } => self.logs.push(entry.clone()),
+            RunEvent::StepCompleted { result, .. } => {
+                self.results.insert(result.step_id.clone(), result.clone());
+            }
+            RunEvent::ExecutionCompleted { results, .. } => self.finish_execution(results.as_deref()),
+            RunEvent::CheckCompleted { cycle, result } => {
+                if self.checked_in != *cycle {
+                    self.checked_in = *cycle;
+                    self.checks.clear();
+                }
+                self.checks.push(result.clone());
+            }
+            RunEvent::EvaluationCompleted { cycle, evaluation, .. } => {
+                // A cycle without checks has none; those of the one before are not its own.
+                if self.checked_in != *cycle {
+                    self.checks.clear();
+                }
+                self.evaluation = Some(evaluation.clone());
+                self.phase = Phase::Evaluated;
+            }
+            RunEvent::CycleCompleted { .. } => {
+                self.previous = Some(std::mem::take(&mut self.finished));
+                self.phase = Phase::BetweenCycles;
+            }
+            RunEvent::ExecutionRecalled { cycle, plan, results, scratchpad, wrote, tampered, .. } => {
+                self.begin_cycle(*cycle);
+                self.plan = Some(plan.clone());
+                self.finished.clone_from(results);
+                self.scratchpad = scratchpad.clone().into();
+                self.written.clone_from(wrote);
+                self.tampered.clone_from(tampered);
+                self.phase = Phase::Executed;
+            }
+            RunEvent::ToolStarted { .. } => self.tool_calls += 1,
+            RunEvent::Warning { code, .. } => {
+                self.warned.insert(code.clone());
+            }
+            RunEvent::RunStopped { reason, message } => {
+                // A journal that breaks while a run is being stopped must not hide why it was stopped; a broken provider's word after a verdict must stand.
+                self.stop.get_or_insert_with(|| (*reason, message.clone()));
+            }
+            RunEvent::RunStarted { .. }
+            | RunEvent::SandboxApplied { .. }
+            | RunEvent::HookCompleted { .. }
+            | RunEvent::LlmRetry { .. }
+            | RunEvent::StepStarted { .. }
+            | RunEvent::BaselineTaken { .. }
+            | RunEvent::EvidenceGathered { .. }
+            | RunEvent::RunCompleted { .. } => {}
+        }
+    }
+
+    /// Returns everything that may be done now, in the order in which it would be done one after the other.
+    pub fn next(&self) -> Vec<Action> {
+        if self.stop.is_some() {
+            return vec![Action::Settle];
+        }
+        match self.phase {
+            Phase::BetweenCycles => match &self.evaluation {
+                Some(evaluation) if self.cycle > 0 && evaluation.verdict == Verdict::Pass => {
+                    vec![Action::Settle]
+                }
+                _ if self.cycle >= self.bounds.max_cycles => vec![Action::Settle],
+                _ => vec![Action::StartCycle(self.cycle + 1)],
+            },
+            Phase::Planning => vec![Action::Plan],
+            Phase::Planned => vec![Action::StartExecution],
+            Phase::Executing => self.ready_steps(),
+            Phase::Executed => vec![Action::Evaluate],
+            Phase::Evaluated => {
+                vec![Action::EndCycle(self.evaluation.as_ref().map_or(Verdict::Fail, |e| e.verdict))]
+            }
+        }
+    }
+
+    /// Returns how the run ends, once [`Action::Settle`] is what is left to do.
+    pub fn settlement(&self) -> Settlement {
+        match (&self.stop, &self.evaluation) {
+            (Some((reason, message)), _) => Settlement::stopped(*reason, message.clone()),
+            (None, Some(evaluation)) => {
+                let tampered = self.checks.iter().any(|check| check.check == PROTECTED && !check.passed);
+                Settlement::judged(evaluation, tampered)
+            }
+            (None, None) => Settlement::stopped(Reason::InternalError, "the run ended without a verdict"),
+        }
+    }
+
+    /// Returns the task as it was given.
+    pub fn prompt(&self) -> &Prompt {
+        &self.prompt
+    }
+
+    /// Returns the task as the steps of this cycle see it.
+    pub fn steps_prompt(&self) -> &Prompt {
+        self.steps_prompt.as_ref().unwrap_or(&self.prompt)
+    }
+
+    /// Returns the cycle, from 1; 0 before the first.
+    pub fn cycle(&self) -> u32 {
+        self.cycle
+    }
+
+    /// Returns the plan of this cycle.
+    pub fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref()
+    }
+
+    /// Returns the step at an index of the plan.
+    pub fn step(&self, index: usize) -> Option<&Step> {
+        self.plan.as_ref()?.steps.get(index)
+    }
+
+    /// Returns the store that steps share.
+    pub fn scratchpad(&self) -> &Scratchpad {
+        &self.scratchpad
+    }
+
+    /// Returns what the evaluator of the last cycle said to the planner.
+    pub fn feedback(&self) -> Option<&str> {
+        self.evaluation.as_ref()?.feedback.as_deref()
+    }
+
+    /// Returns the outputs of the steps that `step` depends on, in the order in which it lists them.
+    pub fn inputs<'a>(&'a self, step: &'a Step) -> Vec<(&'a str, &'a Value)> {
+        let mut seen = HashSet::new();
+        let listed = step.dependencies.iter().filter(|id| seen.insert(id.as_str()));
+        listed.filter_map(|id| Some((id.as_str(), &self.results.get(id)?.output))).collect()
+    }
+
+    /// Returns the results of this cycle's steps, in the order in which they ran.
+    pub fn results(&self) -> Vec<StepResult> {
+        if self.phase == Phase::Executing {
+            self.in_order().cloned().collect()
+        } else {
+            self.finished.clone()
+        }
+    }
+
+    /// Returns the results of the cycle before.
+    pub fn previous_results(&self) -> Option<&[StepResult]> {
+        self.previous.as_deref()
+    }
+
+    /// Returns the checks of the last cycle that was evaluated.
+    pub fn checks(&self) -> &[CheckResult] {
+        &self.checks
+    }
+
+    /// Returns the checks of this cycle so far.
+    pub fn checks_of_cycle(&self) -> &[CheckResult] {
+        if self.checked_in == self.cycle { &self.checks } else { &[] }
+    }
+
+    /// Returns what an earlier run that is judged again did to protected files.
+    pub fn tampered_before(&self) -> &[CheckResult] {
+        &self.tampered
+    }
+
+    /// Returns the last evaluation.
+    pub fn evaluation(&self) -> Option<&Evaluation> {
+        self.evaluation.as_ref()
+    }
+
+    /// Returns all log entries.
+    pub fn logs(&self) -> &[LogEntry] {
+        &self.logs
+    }
+
+    /// Returns the log entries of this cycle.
+    pub fn cycle_logs(&self) -> &[LogEntry] {
+        &self.logs[self.cycle_logs_from..]
+    }
+
+    /// Returns the files that tools say they wrote, each with the step, oldest first.
+    pub fn written(&self) -> &[(String, String)] {
+        &self.written
+    }
+
+    /// Returns tokens by role and model.
+    pub fn usage(&self) -> &UsageReport {
+        &self.usage
+    }
+
+    /// Returns the tokens of the run so far.
+    pub fn tokens_used(&self) -> u64 {
+        self.usage.total.total()
+    }
+
+    /// Returns the tokens of one step of this cycle.
+    pub fn step_tokens(&self, step: &str) -> u64 {
+        self.step_tokens.get(step).copied().unwrap_or(0)
+    }
+
+    /// Returns the tokens that a role used in this cycle.
+    pub fn role_tokens(&self, role: Role) -> u64 {
+        self.role_tokens.get(&role).copied().unwrap_or(0)
+    }
+
+    fn begin_cycle(&mut self, cycle: u32) {
+        self.cycle = cycle;
+        self.phase = Phase::Planning;
+        self.plan = None;
+        self.order.clear();
+        self.steps_prompt = None;
+        self.results.clear();
+        self.step_tokens.clear();
+        self.role_tokens.clear();
+        self.cycle_logs_from = self.logs.len();
+    }
+
+    fn finish_execution(&mut self, changed: Option<&[StepResult]>) {
+        self.finished = changed.map_or_else(|| self.in_order().cloned().collect(), <[StepResult]>::to_vec);
+        let summary: Vec<Value> = self.finished.iter().map(summarize).collect();
+        self.scratchpad.record(EXECUTION_SUMMARY, Value::Array(summary));
+        self.phase = Phase::Executed;
+    }
+
+    fn in_order(&self) -> impl Iterator<Item = &StepResult> {
+        self.order.iter().filter_map(|at| self.results.get(&self.step(*at)?.id))
+    }
+
+    fn index_of(&self, id: &str) -> Option<usize> {
+        self.plan.as_ref()?.steps.iter().position(|step| step.id == id)
+    }
+
+    fn ready_steps(&self) -> Vec<Action> {
+        let Some(plan) = &self.plan else {
+            return vec![Action::FinishExecution];
+        };
+        let open: Vec<usize> =
+            self.order.iter().copied().filter(|at| !self.results.contains_key(&plan.steps[*at].id)).collect();
+        if open.is_empty() {
+            return vec![Action::FinishExecution];
+        }
+        open.into_iter().filter_map(|at| self.readiness(at, &plan.steps[at])).collect()
+    }
+
+    fn readiness(&self, at: usize, step: &Step) -> Option<Action> {
+        let ends: Vec<_> = step.dependencies.iter().map(|id| (id, self.results.get(id))).collect();
+        let failed = ends.iter().find(|(_, end)| end.is_some_and(|end| end.status == StepStatus::Failure));
+        if let Some((id, _)) = failed {
+            return Some(Action::SkipStep(at, (*id).clone()));
+        }
+        ends.iter().all(|(_, end)| end.is_some()).then_some(Action::RunStep(at))
+    }
+}
+
+/// Returns the ids of a plan's steps in the order in which they run, or the message of a circular plan.
+pub(super) fn order_of(plan: &Plan) -> Result<Vec<String>, String> {
+    let order = graph::order(&plan.steps).map_err(|e| e.to_string())?;
+    Ok(order.into_iter().map(|at| plan.steps[at].id.clone()).collect())
+}
+
+/// One entry of `_execution_summary`: the form that the seeds' pipeline document gives.
+fn summarize(result: &StepResult) -> Value {
+    let mut entry = json!({"stepId": result.step_id, "status": result.status, "output": result.output});
+    if let Some(error) = &result.error {
+        entry["error"] = json!(error);
+    }
+    entry
+}
