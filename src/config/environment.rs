@@ -5,8 +5,10 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
+use indexmap::IndexMap;
 use secrecy::SecretString;
 
+use crate::error::Error;
 use crate::expansion::{self, ExpansionError};
 use crate::process::Leaving;
 use crate::secret::{Secrets, is_secret_name};
@@ -115,6 +117,19 @@ impl Environment {
             }
             self.variable(name)
         })
+    }
+
+    /// Fills in the values of `variables`, which are handed to `receiver`.
+    ///
+    /// # Errors
+    /// A variable that a value names is not set, or may not be handed on.
+    pub fn fill(&self, variables: &mut IndexMap<String, String>, receiver: &str) -> Result<(), Error> {
+        for (name, value) in variables {
+            *value = self
+                .expand(value)
+                .map_err(|e| Error::usage(format!("cannot fill in `{name}` of {receiver}: {e}")))?;
+        }
+        Ok(())
     }
 
     /// Returns `path` as seen from the folder to work in.

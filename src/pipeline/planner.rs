@@ -8,6 +8,7 @@ use super::answer::json_object;
 use super::llm::Question;
 use super::run::{Logged, Run, Stop};
 use super::shown;
+use super::state::order_of;
 use crate::event::{Role, RunEvent};
 use crate::hook::{PlannerInput, PostPlanner, PrePlanner};
 use crate::outcome::{LogLevel, Reason};
@@ -49,8 +50,14 @@ async fn make(run: &Run<'_>) -> Result<Plan, Stop> {
     });
     let (input, _) = run.ask::<PrePlanner>(input).await?;
     let plan = ask_planner(run, &input).await?;
-    let (plan, changed) = run.ask::<PostPlanner>(plan).await?;
-    if changed.is_empty() { Ok(plan) } else { Ok(plan::validate(plan, &run.pipeline.tools.names())?) }
+    let (plan, _) = run.ask_for::<PostPlanner>(plan, |plan| can_run(run, plan)).await?;
+    Ok(plan)
+}
+
+/// Returns why a plan cannot be executed, if it cannot: one that a hook changed is validated as one of a model is.
+pub(super) fn can_run(run: &Run<'_>, plan: &Plan) -> Result<(), String> {
+    plan::validate(plan.clone(), &run.pipeline.tools.names()).map_err(|e| e.to_string())?;
+    order_of(plan).map(drop)
 }
 
 async fn ask_planner(run: &Run<'_>, input: &PlannerInput) -> Result<Plan, Stop> {

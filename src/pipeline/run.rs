@@ -45,7 +45,11 @@ impl From<CheckError> for Stop {
 
 impl From<HookFault> for Stop {
     fn from(fault: HookFault) -> Self {
-        Self::new(Reason::HookStopped, fault.to_string())
+        let reason = match fault {
+            HookFault::Aborted { .. } | HookFault::Failed { .. } => Reason::HookStopped,
+            HookFault::Unfit { .. } => Reason::CycleError,
+        };
+        Self::new(reason, fault.to_string())
     }
 }
 
@@ -133,6 +137,15 @@ impl<'p> Run<'p> {
 
     /// Asks the hooks of `P`, each one of which is an event; returns who replaced the payload as well.
     pub(super) async fn ask<P: Point>(&self, payload: P::Payload) -> Result<(P::Payload, Vec<String>), Stop> {
+        self.ask_for::<P>(payload, |_| Ok(())).await
+    }
+
+    /// As [`Self::ask`], for data that the run can only go on with if it `fits`.
+    pub(super) async fn ask_for<P: Point>(
+        &self,
+        payload: P::Payload,
+        fits: impl Fn(&P::Payload) -> Result<(), String>,
+    ) -> Result<(P::Payload, Vec<String>), Stop> {
         if !self.pipeline.hooks.listens::<P>() {
             return Ok((payload, Vec::new()));
         }
@@ -148,6 +161,7 @@ impl<'p> Run<'p> {
                 point: P::NAME.to_owned(),
                 hook: asked.hook,
                 outcome: asked.outcome,
+                changed: asked.changed,
                 error: asked.error,
                 duration_ms: millis(asked.took),
             });
@@ -155,7 +169,7 @@ impl<'p> Run<'p> {
                 unrecorded = emitted;
             }
         };
-        let answer = self.pipeline.hooks.ask::<P>(payload, meta, &*self.pipeline.clock, record).await;
+        let answer = self.pipeline.hooks.ask::<P>(payload, meta, &*self.pipeline.clock, fits, record).await;
         unrecorded?;
         Ok(answer?)
     }

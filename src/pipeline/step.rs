@@ -52,11 +52,9 @@ pub(super) async fn run(run: &Run<'_>, index: usize) -> Result<(), Stop> {
         return Err(Stop::new(Reason::InternalError, "a step outside the plan was started"));
     };
     let id = planned.id.clone();
-    let (PreStepData { step, .. }, changed) =
-        run.ask::<PreStep>(PreStepData { step: planned, cycle }).await?;
-    if !changed.is_empty() {
-        check_changed(run, &id, &step)?;
-    }
+    let data = PreStepData { step: planned, cycle };
+    let (PreStepData { step, .. }, _) =
+        run.ask_for::<PreStep>(data, |data| can_stand_in(run, &id, &data.step)).await?;
     run.emit(&RunEvent::StepStarted { cycle, step: step.clone() })?;
     let began = run.monotonic();
     let ended = if step.tools.is_empty() { reason(run, &step).await } else { call_tools(run, &step).await };
@@ -82,13 +80,9 @@ pub(super) async fn run(run: &Run<'_>, index: usize) -> Result<(), Stop> {
 }
 
 /// A hook may rewrite a step, but not its place in the graph, and not to tools that do not exist.
-fn check_changed(run: &Run<'_>, id: &str, step: &Step) -> Result<(), Stop> {
+fn can_stand_in(run: &Run<'_>, id: &str, step: &Step) -> Result<(), String> {
     if step.id != id {
-        let message = format!(
-            "a preStep hook renamed step \"{id}\" to \"{}\": other steps depend on its name",
-            step.id
-        );
-        return Err(Stop::new(Reason::CycleError, message));
+        return Err(format!("Hook renamed step \"{id}\" to \"{}\": other steps depend on its name", step.id));
     }
     match step.tools.iter().find(|tool| run.pipeline.tools.get(tool).is_none()) {
         None => Ok(()),
@@ -97,7 +91,7 @@ fn check_changed(run: &Run<'_>, id: &str, step: &Step) -> Result<(), Stop> {
             step: step.id.clone(),
             available: run.pipeline.tools.names(),
         }
-        .into()),
+        .to_string()),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::config::{Catalog, Config, Environment, Prices};
 use crate::error::Error;
 use crate::event::{EventSink, Fanout, SystemClock};
 use crate::hook::HookBus;
+use crate::hooks;
 use crate::journal::{Journal, ResultFile};
 use crate::pipeline::{Cancel, Finished, Given, Pipeline, Recalled};
 use crate::plan::Plan;
@@ -62,6 +63,15 @@ pub enum Task {
     Evaluate(Box<Recalled>),
 }
 
+impl Task {
+    fn prompt(&self) -> &Prompt {
+        match self {
+            Self::Run(prompt) => prompt,
+            Self::Evaluate(recalled) => &recalled.prompt,
+        }
+    }
+}
+
 /// A wired run that has not started.
 pub struct Session {
     pipeline: Pipeline,
@@ -99,6 +109,14 @@ impl Session {
         let (provider, recording) = connect::provider(&config, catalog, environment, &options, root)?;
         let templates =
             Templates::load().map_err(|e| Error::broken("the templates are broken").because(&e))?;
+        let mut hooks = HookBus::default();
+        let mut protected = options.protected;
+        let site = hooks::Site {
+            workspace: Arc::clone(&ground.workspace),
+            setting: Arc::clone(&ground.setting),
+            temporary: environment.temporary(),
+        };
+        protected.extend(hooks::register(&mut hooks, &config.events, task.prompt(), environment, site)?);
         // What costs the most comes when nothing else can go wrong on the way.
         let mut toolbox = match &task {
             Task::Run(_) => Toolbox::connect(&config, environment, root).await?,
@@ -131,11 +149,11 @@ impl Session {
         let pipeline = Pipeline {
             provider,
             tools: std::mem::take(&mut toolbox.registry),
-            hooks: HookBus::default(),
+            hooks,
             workspace: Arc::clone(&ground.workspace),
             config,
             prices,
-            protected: options.protected,
+            protected,
             setting: Arc::clone(&ground.setting),
             temporary: environment.temporary(),
             confinement: ground.confinement.clone(),

@@ -141,9 +141,9 @@ impl Words {
         match event {
             RunEvent::RunStarted { provider, config, tools, .. } => Some(setup(provider, config, tools)),
             RunEvent::SandboxApplied { confinement } => Some(sandbox(confinement)),
-            RunEvent::HookCompleted { cycle, point, hook, outcome, error, duration_ms } => {
+            RunEvent::HookCompleted { cycle, point, hook, outcome, changed, error, duration_ms } => {
                 let message =
-                    call::hook(*cycle, point, hook, *outcome).measured(text::duration(*duration_ms));
+                    call::hook(*cycle, point, hook, *outcome, changed).measured(text::duration(*duration_ms));
                 Some(message.because(error.as_deref().unwrap_or_default()))
             }
             RunEvent::LlmRetry { purpose, retry, delay_ms, error } => {
