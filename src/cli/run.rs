@@ -59,7 +59,16 @@ pub(super) fn perform(
         _ => Ok(ExitStatus::unreported()),
     };
     ui.say(&job.listen());
-    let (finished, status) = (finished??, status?);
+    let (finished, status) = match finished.map_err(anyhow::Error::from).flatten() {
+        Ok(finished) => (finished, status?),
+        Err(error) => {
+            // Nothing began; a later step wants to know that as well. What went wrong first is what is told.
+            let status = ExitStatus::of_error(&error);
+            let outputs = [("status", github::status(None)), ("exit-code", status.code().to_string())];
+            let _ = job.write(&outputs);
+            return Err(error);
+        }
+    };
     ui.say(&job.annotations());
     if let Err(e) = job.write(&outputs(ending, &finished, status, environment)) {
         ui.error(&Error::broken("cannot tell GitHub Actions how the run ended").because(&e).into());

@@ -23,7 +23,7 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     let tampered = check(run, &prompt, &baseline).await?;
     let bundles = gather(run, &prompt, &baseline).await?;
     if !bundles.is_empty() {
-        let evidence = bundles.iter().map(|bundle| bundle.shown.clone()).collect();
+        let evidence = bundles.iter().map(Bundle::recorded).collect();
         run.emit(&RunEvent::EvidenceGathered { cycle, evidence })?;
     }
     let input = run.read(|state| EvaluatorInput {
@@ -39,10 +39,17 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     if evaluation.verdict == Verdict::Pass {
         // Judging takes time: what was judged must still be there when the pass becomes final.
         let now = gather(run, &prompt, &baseline).await?;
+        let files = evidence::check_files(&prompt, Arc::clone(&baseline), &site(run)).await;
+        let files = files.map_err(|_| panicked())?;
+        if let Some(unable) = files.unable {
+            return Err(unable.into());
+        }
+        let known = run.read(|state| state.checks_of_cycle().to_vec());
+        let failed = files.results.into_iter().filter(|check| !check.passed && !known.contains(check));
         let broken = self::tampered(run).await?;
         let since: Vec<CheckResult> =
             broken.iter().filter(|check| !tampered.contains(check)).cloned().collect();
-        let changes = evidence::changes(&bundles, now);
+        let changes: Vec<CheckResult> = evidence::changes(&bundles, now).into_iter().chain(failed).collect();
         for result in changes.iter().cloned().chain(since) {
             run.emit(&RunEvent::CheckCompleted { cycle, result })?;
         }
@@ -59,15 +66,18 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     run.log(Logged { step: None, tool: None, level, message, duration_ms, tokens_used })
 }
 
-/// Runs the checks of the prompt and looks at the protected files; returns what became of those.
-async fn check(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Result<Vec<CheckResult>, Stop> {
-    let cycle = run.read(super::state::RunState::cycle);
-    let site = Site {
+fn site(run: &Run<'_>) -> Site {
+    Site {
         workspace: Arc::clone(&run.pipeline.workspace),
         setting: Arc::clone(&run.pipeline.setting),
         temporary: run.pipeline.temporary.clone(),
-    };
-    let checked = evidence::check(prompt, Arc::clone(baseline), &site).await;
+    }
+}
+
+/// Runs the checks of the prompt and looks at the protected files; returns what became of those.
+async fn check(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Result<Vec<CheckResult>, Stop> {
+    let cycle = run.read(super::state::RunState::cycle);
+    let checked = evidence::check(prompt, Arc::clone(baseline), &site(run)).await;
     let checked = checked.map_err(|_| panicked())?;
     let tampered = self::tampered(run).await?;
     for result in checked.results.into_iter().chain(tampered.iter().cloned()) {
@@ -86,7 +96,7 @@ async fn tampered(run: &Run<'_>) -> Result<Vec<CheckResult>, Stop> {
 async fn gather(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Result<Vec<Bundle>, Stop> {
     let (checks, words) = run.read(|state| {
         let outputs = state.results().into_iter();
-        let words: Vec<String> = outputs.filter_map(|result| shown::output(&result.output)).collect();
+        let words: Vec<String> = outputs.flat_map(|result| shown::words(&result.output)).collect();
         (state.checks_of_cycle().to_vec(), words)
     });
     let (prompt, baseline) = (prompt.clone(), Arc::clone(baseline));
@@ -173,6 +183,7 @@ mod tests {
         CheckResult {
             check: "exists".into(),
             path: Some("a.md".into()),
+            evidence: None,
             passed,
             expected: "exists".into(),
             actual: if passed { "exists".into() } else { "does not exist".into() },
