@@ -503,6 +503,38 @@ fn without_a_collector_the_trace_around_a_run_is_handed_on() {
 }
 
 #[test]
+fn a_server_is_a_child_of_the_run_as_well() {
+    let collector = Collector::start();
+    let folder = folder(PROMPT, REPLIES);
+    let server = json!({"command": "sh", "args": ["-c", "printenv TRACEPARENT > server.txt; exit 3"]});
+    fs::write(folder.path().join("mcp.json"), json!({"mcpServers": {"own": server}}).to_string()).unwrap();
+    let variables = [("TRACEPARENT", PARENT), (ENDPOINT, &collector.url)];
+    let output = finish(run(folder.path(), &variables).args(["--config", "mcp.json"]));
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    let told = fs::read_to_string(folder.path().join("server.txt")).unwrap();
+    assert!(told.starts_with(&PARENT[..36]) && told[36..52] != PARENT[36..52] && told.len() == 56, "{told}");
+    assert!(collector.requests().is_empty(), "there was no run");
+}
+
+#[test]
+fn a_run_that_is_judged_again_is_a_trace_of_its_own() {
+    let collector = Collector::start();
+    let folder = folder(PROMPT, REPLIES);
+    finish(&mut run(folder.path(), &[]));
+    let replies = REPLIES.split_once("  - stage: planner").unwrap().0.to_owned()
+        + "  - stage: evaluator"
+        + REPLIES.split_once("  - stage: evaluator").unwrap().1;
+    fs::write(folder.path().join("judge.yaml"), replies).unwrap();
+    let mut command = tepa(folder.path());
+    command.args(["runs", "evaluate", "latest", "--replay", "judge.yaml", "--evaluator-model", "judge-1"]);
+    let output = finish(command.env(ENDPOINT, &collector.url));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let trace = collector.trace();
+    assert_eq!(trace.outline(), "invoke_workflow tepa\n  cycle 1\n    evaluate\n      chat judge-1\n");
+    assert!(of(trace.span("cycle 1")).contains_key("tepa.recalled.run"));
+}
+
+#[test]
 fn a_run_that_is_interrupted_is_exported_as_far_as_it_came() {
     let collector = Collector::start();
     let replies = TELLING.replace("printenv TRACEPARENT TRACESTATE > told.txt", "touch began; sleep 600");

@@ -46,11 +46,8 @@ impl Spans {
         self.tree.at(envelope.ts);
         match &envelope.event {
             RunEvent::RunStarted { .. } => self.start(envelope),
-            RunEvent::CycleStarted { cycle } | RunEvent::ExecutionRecalled { cycle, .. } => {
-                let now = self.tree.now();
-                let attributes = vec![count("tepa.cycle", *cycle)];
-                self.tree.begin(Place::Cycle, &format!("cycle {cycle}"), now, attributes);
-            }
+            RunEvent::CycleStarted { cycle } => self.cycle(*cycle, None),
+            RunEvent::ExecutionRecalled { cycle, run, .. } => self.cycle(*cycle, Some(run)),
             RunEvent::LlmRetry { .. } => self.retry(&envelope.event),
             RunEvent::LlmCompleted { .. } => self.chat(&envelope.event),
             RunEvent::HookCompleted { .. } => self.hook(&envelope.event),
@@ -119,6 +116,12 @@ impl Spans {
             attributes.push(words("gen_ai.input.messages", &message("user", &prompt.goal, &[], None)));
         }
         self.tree.begin(Place::Run, &format!("invoke_workflow {WORKFLOW}"), self.tree.now(), attributes);
+    }
+
+    fn cycle(&mut self, cycle: u32, recalled: Option<&String>) {
+        let mut attributes = vec![count("tepa.cycle", cycle)];
+        attributes.extend(recalled.map(|run| words("tepa.recalled.run", run)));
+        self.tree.begin(Place::Cycle, &format!("cycle {cycle}"), self.tree.now(), attributes);
     }
 
     fn retry(&mut self, failed: &RunEvent) {
