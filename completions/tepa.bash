@@ -22,6 +22,9 @@ _tepa() {
             tepa,help)
                 cmd="tepa__subcmd__help"
                 ;;
+            tepa,plan)
+                cmd="tepa__subcmd__plan"
+                ;;
             tepa,run)
                 cmd="tepa__subcmd__run"
                 ;;
@@ -39,6 +42,9 @@ _tepa() {
                 ;;
             tepa__subcmd__help,help)
                 cmd="tepa__subcmd__help__subcmd__help"
+                ;;
+            tepa__subcmd__help,plan)
+                cmd="tepa__subcmd__help__subcmd__plan"
                 ;;
             tepa__subcmd__help,run)
                 cmd="tepa__subcmd__help__subcmd__run"
@@ -125,7 +131,7 @@ _tepa() {
 
     case "${cmd}" in
         tepa)
-            opts="-q -C -h -V --log-level --color --quiet --directory --help --version run validate tools runs completions help"
+            opts="-q -C -h -V --log-level --color --quiet --directory --help --version run plan validate tools runs completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -185,7 +191,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__help)
-            opts="run validate tools runs completions help"
+            opts="run plan validate tools runs completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -213,6 +219,20 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__help__subcmd__plan)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -366,8 +386,8 @@ _tepa() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        tepa__subcmd__run)
-            opts="-q -C -h -V --provider --base-url --model --evaluator-model --replay --record --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --output --result --report --no-journal --planner-model --executor-model --tools --deny-tool --max-cycles --max-tool-calls --tool-timeout --log-level --color --quiet --directory --help --version"
+        tepa__subcmd__plan)
+            opts="-o -q -C -h -V --provider --base-url --model --evaluator-model --replay --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --planner-model --executor-model --tools --deny-tool --max-cycles --max-tool-calls --tool-timeout --output --format --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -393,10 +413,6 @@ _tepa() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --record)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -414,18 +430,6 @@ _tepa() {
                     return 0
                     ;;
                 --timeout)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output)
-                    COMPREPLY=($(compgen -W "text json jsonl" -- "${cur}"))
-                    return 0
-                    ;;
-                --result)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --report)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -454,6 +458,136 @@ _tepa() {
                     return 0
                     ;;
                 --tool-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json mermaid dot svg" -- "${cur}"))
+                    return 0
+                    ;;
+                --log-level)
+                    COMPREPLY=($(compgen -W "minimal standard verbose" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__run)
+            opts="-q -C -h -V --provider --base-url --model --evaluator-model --replay --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --planner-model --executor-model --tools --deny-tool --max-cycles --max-tool-calls --tool-timeout --plan --replan --record --output --result --report --no-journal --log-level --color --quiet --directory --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --provider)
+                    COMPREPLY=($(compgen -W "anthropic openai gemini openai-compatible replay" -- "${cur}"))
+                    return 0
+                    ;;
+                --base-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --evaluator-model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --replay)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sandbox)
+                    COMPREPLY=($(compgen -W "read-only workspace-write off" -- "${cur}"))
+                    return 0
+                    ;;
+                --max-tokens)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-cost)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --planner-model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --executor-model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tools)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --deny-tool)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-cycles)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-tool-calls)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tool-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --plan)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --record)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json jsonl" -- "${cur}"))
+                    return 0
+                    ;;
+                --result)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -511,7 +645,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__runs__subcmd__evaluate)
-            opts="-q -C -h -V --provider --base-url --model --evaluator-model --replay --record --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --output --result --report --no-journal --log-level --color --quiet --directory --help --version"
+            opts="-q -C -h -V --provider --base-url --model --evaluator-model --replay --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --record --output --result --report --no-journal --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -537,10 +671,6 @@ _tepa() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --record)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -558,6 +688,10 @@ _tepa() {
                     return 0
                     ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --record)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -35,6 +35,7 @@ complete -c tepa -n "__fish_tepa_needs_command" -s q -l quiet -d 'Show nothing b
 complete -c tepa -n "__fish_tepa_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_needs_command" -s V -l version -d 'Print version'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "run" -d 'Run a task'
+complete -c tepa -n "__fish_tepa_needs_command" -f -a "plan" -d 'Make the plan of a task without executing it, with what it will cost'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "validate" -d 'Check prompt and config files without calling a provider'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "runs" -d 'Make something of runs that are recorded under .tepa/runs'
@@ -48,8 +49,7 @@ replay\t''"
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l base-url -d 'Reach the provider here instead of at its own address' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l model -d 'The model of every role' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l evaluator-model -d 'The evaluator\'s model' -r
-complete -c tepa -n "__fish_tepa_using_subcommand run" -l replay -d 'Replies for `--provider replay` [default: for a run, PROMPT.replay.yaml beside the prompt]' -r -F
-complete -c tepa -n "__fish_tepa_using_subcommand run" -l record -d 'Write every reply of the provider to this file, for `--replay`' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l replay -d 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l sandbox -d 'What commands and file tools may touch' -r -f -a "read-only\t'Nothing is written'
 workspace-write\t'The folder that the run works in is written'
@@ -57,11 +57,6 @@ off\t'Commands are not confined'"
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-tokens -d 'Tokens over all model calls before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-cost -d 'US dollars over all model calls before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l timeout -d 'Wall clock of the whole run, such as 90s or 1h 30m' -r
-complete -c tepa -n "__fish_tepa_using_subcommand run" -l output -d 'What standard output carries: the feedback, one result object, or one event a line' -r -f -a "text\t'The final feedback'
-json\t'One result object'
-jsonl\t'One event a line'"
-complete -c tepa -n "__fish_tepa_using_subcommand run" -l result -d 'Write the result to this file as well' -r -F
-complete -c tepa -n "__fish_tepa_using_subcommand run" -l report -d 'Write a report to this file, such as junit=report.xml (again for more, or with commas in between)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l planner-model -d 'The planner\'s model' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l executor-model -d 'The executor\'s model' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l tools -d 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`' -r
@@ -69,6 +64,13 @@ complete -c tepa -n "__fish_tepa_using_subcommand run" -l deny-tool -d 'Leave a 
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-cycles -d 'Cycles before the run fails' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-tool-calls -d 'Calls of tools before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l tool-timeout -d 'Milliseconds per tool call' -r
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l plan -d 'Execute this plan, made by `tepa plan`, and no other' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l record -d 'Write every reply of the provider to this file, for `--replay`' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l output -d 'What standard output carries: the feedback, one result object, or one event a line' -r -f -a "text\t'The final feedback'
+json\t'One result object'
+jsonl\t'One event a line'"
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l result -d 'Write the result to this file as well' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l report -d 'Write a report to this file, such as junit=report.xml (again for more, or with commas in between)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'
 verbose\t'With durations, tokens, reasoning, arguments, retries'"
@@ -78,10 +80,52 @@ never\t'Never'"
 complete -c tepa -n "__fish_tepa_using_subcommand run" -s C -l directory -d 'Work in this folder' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l allow-unknown -d 'Take unknown keys in files as warnings'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l strict -d 'Fail a task that has nothing to verify: no path, no check, no criterion'
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l replan -d 'Let the planner go on when the plan of `--plan` did not pass'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l no-journal -d 'Do not record the run under .tepa/runs'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l provider -d 'Who answers model calls' -r -f -a "anthropic\t''
+openai\t''
+gemini\t''
+openai-compatible\t''
+replay\t''"
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l base-url -d 'Reach the provider here instead of at its own address' -r
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l model -d 'The model of every role' -r
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l evaluator-model -d 'The evaluator\'s model' -r
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l replay -d 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l sandbox -d 'What commands and file tools may touch' -r -f -a "read-only\t'Nothing is written'
+workspace-write\t'The folder that the run works in is written'
+off\t'Commands are not confined'"
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l max-tokens -d 'Tokens over all model calls before the run is terminated' -r
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l max-cost -d 'US dollars over all model calls before the run is terminated' -r
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l timeout -d 'Wall clock of the whole run, such as 90s or 1h 30m' -r
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l planner-model -d 'The planner\'s model' -r
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l executor-model -d 'The executor\'s model' -r
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l tools -d 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`' -r
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l deny-tool -d 'Leave a tool out, or deny the calls that match a rule (again for more)' -r
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l max-cycles -d 'Cycles before the run fails' -r
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l max-tool-calls -d 'Calls of tools before the run is terminated' -r
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l tool-timeout -d 'Milliseconds per tool call' -r
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -s o -l output -d 'Write to this file instead of standard output' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l format -d 'The form of the plan; `json` is what `tepa run --plan` takes [default: text, with --output json]' -r -f -a "text\t''
+json\t''
+mermaid\t''
+dot\t''
+svg\t''"
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l allow-unknown -d 'Take unknown keys in files as warnings'
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l strict -d 'Fail a task that has nothing to verify: no path, no check, no criterion'
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -s V -l version -d 'Print version'
 complete -c tepa -n "__fish_tepa_using_subcommand validate" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'
 verbose\t'With durations, tokens, reasoning, arguments, retries'"
@@ -190,8 +234,7 @@ replay\t''"
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l base-url -d 'Reach the provider here instead of at its own address' -r
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l model -d 'The model of every role' -r
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l evaluator-model -d 'The evaluator\'s model' -r
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l replay -d 'Replies for `--provider replay` [default: for a run, PROMPT.replay.yaml beside the prompt]' -r -F
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l record -d 'Write every reply of the provider to this file, for `--replay`' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l replay -d 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l sandbox -d 'What commands and file tools may touch' -r -f -a "read-only\t'Nothing is written'
 workspace-write\t'The folder that the run works in is written'
@@ -199,6 +242,7 @@ off\t'Commands are not confined'"
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l max-tokens -d 'Tokens over all model calls before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l max-cost -d 'US dollars over all model calls before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l timeout -d 'Wall clock of the whole run, such as 90s or 1h 30m' -r
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l record -d 'Write every reply of the provider to this file, for `--replay`' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l output -d 'What standard output carries: the feedback, one result object, or one event a line' -r -f -a "text\t'The final feedback'
 json\t'One result object'
 jsonl\t'One event a line'"
@@ -245,12 +289,13 @@ complete -c tepa -n "__fish_tepa_using_subcommand completions" -s C -l directory
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -s V -l version -d 'Print version'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools runs completions help" -f -a "run" -d 'Run a task'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools runs completions help" -f -a "validate" -d 'Check prompt and config files without calling a provider'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools runs completions help" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools runs completions help" -f -a "runs" -d 'Make something of runs that are recorded under .tepa/runs'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools runs completions help" -f -a "completions" -d 'Print a completion script'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run validate tools runs completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "run" -d 'Run a task'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "plan" -d 'Make the plan of a task without executing it, with what it will cost'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "validate" -d 'Check prompt and config files without calling a provider'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "runs" -d 'Make something of runs that are recorded under .tepa/runs'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "completions" -d 'Print a completion script'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "list" -d 'List the tools that a run has here: built-in ones, commands, those of MCP servers'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "show" -d 'Show one tool with its parameters'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "call" -d 'Call one tool in this folder and print what it returns'

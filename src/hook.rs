@@ -4,7 +4,9 @@
 //! and `continueOnError` follow the seeds' pipeline document ("How Callbacks Work", "Fault-Tolerant Callbacks").
 
 mod bus;
+mod difference;
 mod point;
+mod schema;
 
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -14,6 +16,7 @@ pub use bus::{Asked, HookBus, HookFault};
 pub use point::{
     EvaluatorInput, ExecutorInput, ExecutorOutput, NAMES, PlannerInput, Point, PostEvaluator, PostExecutor,
     PostPlanner, PostStep, PostStepData, PreEvaluator, PreExecutor, PrePlanner, PreStep, PreStepData,
+    schemas,
 };
 
 /// The seeds' `CycleMetadata`.
@@ -48,6 +51,11 @@ pub struct HookError(pub String);
 pub trait Hook: Send + Sync {
     /// Returns what the hook is called in events and messages.
     fn name(&self) -> &str;
+
+    /// Returns whether the hook has to do with this payload; one that has not is not asked.
+    fn applies(&self, _payload: &Value, _meta: &CycleMeta) -> bool {
+        true
+    }
 
     /// Answers for one payload.
     fn ask<'a>(

@@ -21,15 +21,17 @@ pub mod prompt;
 pub mod seal;
 pub mod workspace;
 
-pub mod config;
 pub mod event;
-pub mod evidence;
+pub mod script;
 pub mod tool;
 
+pub mod config;
+pub mod evidence;
 pub mod hook;
 pub mod provider;
 pub mod template;
 
+pub mod hooks;
 pub mod journal;
 pub mod pipeline;
 pub mod providers;

@@ -54,6 +54,24 @@ pub fn joined<T: AsRef<str>>(items: impl IntoIterator<Item = T>, word: &str) -> 
     list
 }
 
+/// Returns the tokens of a text of so many characters, by a rule of thumb.
+pub fn tokens_in(characters: usize) -> u64 {
+    characters.div_ceil(4) as u64
+}
+
+/// Returns the number with its thousands grouped: `12,345`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
 /// Returns the text in at most `max_chars` characters; what was cut shows as a closing `…`.
 pub fn truncate(text: &str, max_chars: usize) -> Cow<'_, str> {
     if text.char_indices().nth(max_chars).is_none() {
@@ -218,5 +236,13 @@ mod tests {
         assert_eq!(duration(3_599_700), "1 h 00 m");
         assert_eq!(duration(3_725_000), "1 h 02 m");
         assert!(duration(u64::MAX).ends_with(" m"));
+    }
+
+    #[test]
+    fn thousands_are_grouped() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_000), "1,000");
+        assert_eq!(grouped(12_345_678), "12,345,678");
     }
 }

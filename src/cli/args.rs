@@ -29,6 +29,14 @@ Examples:
   tepa run task.yaml --output json -q > result.json one result object on standard output
   tepa run task.yaml --record replies.yaml          keep the model's replies, to run offline later";
 
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  tepa plan task.yaml                               the plan, and what it will cost at least and at most
+  tepa plan task.yaml -o plan.json                  save it; the same flags, then: tepa run task.yaml --plan plan.json
+  tepa plan task.yaml --format svg -o plan.svg      as a picture
+
+Exit codes: 0 planned, 1 no plan, 2 invalid, 3 a budget ran out, 4 the provider or the output broke, 130 SIGINT, 143 SIGTERM";
+
 const TOOLS_EXAMPLES: &str = "\
 Examples:
   tepa tools list                                   every tool, with where it comes from
@@ -96,6 +104,9 @@ pub(super) enum Command {
     /// Run a task
     #[command(after_help = EXIT_CODES, after_long_help = format!("{EXIT_CODES}\n\n{RUN_EXAMPLES}"))]
     Run(Box<RunArguments>),
+    /// Make the plan of a task without executing it, with what it will cost
+    #[command(after_help = PLAN_EXAMPLES)]
+    Plan(Box<PlanArguments>),
     /// Check prompt and config files without calling a provider
     #[command(after_help = "Exit codes: 0 valid, 1 faults found, 2 usage or unreadable file")]
     Validate(ValidateArguments),
@@ -118,7 +129,117 @@ pub(super) struct RunArguments {
     #[arg(value_name = "PROMPT")]
     pub(super) prompt: PathBuf,
     #[command(flatten)]
-    pub(super) common: CommonArguments,
+    pub(super) settings: SettingArguments,
+    #[command(flatten)]
+    pub(super) work: WorkArguments,
+    /// Execute this plan, made by `tepa plan`, and no other
+    #[arg(long, value_name = "FILE", help_heading = "Control")]
+    pub(super) plan: Option<PathBuf>,
+    /// Let the planner go on when the plan of `--plan` did not pass
+    #[arg(long, requires = "plan", help_heading = "Control")]
+    pub(super) replan: bool,
+    #[command(flatten)]
+    pub(super) ending: EndingArguments,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct PlanArguments {
+    /// The task: a .yaml, .yml or .json file, or - for YAML on standard input
+    #[arg(value_name = "PROMPT")]
+    pub(super) prompt: PathBuf,
+    #[command(flatten)]
+    pub(super) settings: SettingArguments,
+    #[command(flatten)]
+    pub(super) work: WorkArguments,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(super) output: Option<PathBuf>,
+    /// The form of the plan; `json` is what `tepa run --plan` takes [default: text, with --output json]
+    #[arg(long, value_name = "FORMAT", help_heading = "Output", value_parser = named(PlanFormat::ALL.map(|format| (format.name(), format))))]
+    pub(super) format: Option<Named<PlanFormat>>,
+}
+
+/// The form in which a plan is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlanFormat {
+    /// For people.
+    Text,
+    /// For `tepa run --plan`.
+    Json,
+    /// As a picture.
+    Drawn(Drawing),
+}
+
+impl PlanFormat {
+    const ALL: [Self; 5] = [
+        Self::Text,
+        Self::Json,
+        Self::Drawn(Drawing::Mermaid),
+        Self::Drawn(Drawing::Dot),
+        Self::Drawn(Drawing::Svg),
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::Drawn(drawing) => drawing.name(),
+        }
+    }
+}
+
+/// What is said of a run, of planning one, and of judging one.
+#[derive(Debug, Args)]
+pub(super) struct SettingArguments {
+    /// Who answers model calls
+    #[arg(long, value_name = "PROVIDER", env = "TEPA_PROVIDER", help_heading = "Provider", value_parser = providers())]
+    pub(super) provider: Option<ProviderKind>,
+    /// Reach the provider here instead of at its own address
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "TEPA_BASE_URL",
+        hide_env_values = true,
+        help_heading = "Provider"
+    )]
+    pub(super) base_url: Option<String>,
+    /// The model of every role
+    #[arg(long, value_name = "MODEL", env = "TEPA_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) model: Option<String>,
+    /// The evaluator's model
+    #[arg(long, value_name = "MODEL", env = "TEPA_EVALUATOR_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) evaluator_model: Option<String>,
+    /// Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]
+    #[arg(long, value_name = "FILE", env = "TEPA_REPLAY", help_heading = "Provider")]
+    pub(super) replay: Option<PathBuf>,
+    /// A configuration file, on top of the user's and the project's
+    #[arg(long, value_name = "FILE", env = "TEPA_CONFIG", help_heading = "Configuration")]
+    pub(super) config: Option<PathBuf>,
+    /// Take unknown keys in files as warnings
+    #[arg(long, help_heading = "Configuration")]
+    pub(super) allow_unknown: bool,
+    /// Fail a task that has nothing to verify: no path, no check, no criterion
+    #[arg(long, env = "TEPA_STRICT", value_parser = FalseyValueParser::new(), help_heading = "Configuration")]
+    pub(super) strict: bool,
+    /// What commands and file tools may touch
+    #[arg(long, value_enum, value_name = "MODE", env = "TEPA_SANDBOX", help_heading = "Configuration")]
+    pub(super) sandbox: Option<SandboxArgument>,
+    /// Tokens over all model calls before the run is terminated
+    #[arg(long, value_name = "N", env = "TEPA_MAX_TOKENS", help_heading = "Limits",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) max_tokens: Option<u64>,
+    /// US dollars over all model calls before the run is terminated
+    #[arg(long, value_name = "USD", env = "TEPA_MAX_COST", help_heading = "Limits", value_parser = dollars)]
+    pub(super) max_cost: Option<f64>,
+    /// Wall clock of the whole run, such as 90s or 1h 30m
+    #[arg(long, value_name = "DURATION", env = "TEPA_TIMEOUT", help_heading = "Limits",
+          value_parser = DurationText::parse)]
+    pub(super) timeout: Option<DurationText>,
+}
+
+/// What is said of work that is yet to be done.
+#[derive(Debug, Args)]
+pub(super) struct WorkArguments {
     /// The planner's model
     #[arg(long, value_name = "MODEL", env = "TEPA_PLANNER_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
     pub(super) planner_model: Option<String>,
@@ -145,56 +266,12 @@ pub(super) struct RunArguments {
     pub(super) tool_timeout: Option<u64>,
 }
 
-/// What a run and the judging of one have in common.
+/// What is left when a verdict is there.
 #[derive(Debug, Args)]
-pub(super) struct CommonArguments {
-    /// Who answers model calls
-    #[arg(long, value_name = "PROVIDER", env = "TEPA_PROVIDER", help_heading = "Provider", value_parser = providers())]
-    pub(super) provider: Option<ProviderKind>,
-    /// Reach the provider here instead of at its own address
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "TEPA_BASE_URL",
-        hide_env_values = true,
-        help_heading = "Provider"
-    )]
-    pub(super) base_url: Option<String>,
-    /// The model of every role
-    #[arg(long, value_name = "MODEL", env = "TEPA_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
-    pub(super) model: Option<String>,
-    /// The evaluator's model
-    #[arg(long, value_name = "MODEL", env = "TEPA_EVALUATOR_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
-    pub(super) evaluator_model: Option<String>,
-    /// Replies for `--provider replay` [default: for a run, PROMPT.replay.yaml beside the prompt]
-    #[arg(long, value_name = "FILE", env = "TEPA_REPLAY", help_heading = "Provider")]
-    pub(super) replay: Option<PathBuf>,
+pub(super) struct EndingArguments {
     /// Write every reply of the provider to this file, for `--replay`
     #[arg(long, value_name = "FILE", env = "TEPA_RECORD", help_heading = "Provider")]
     pub(super) record: Option<PathBuf>,
-    /// A configuration file, on top of the user's and the project's
-    #[arg(long, value_name = "FILE", env = "TEPA_CONFIG", help_heading = "Configuration")]
-    pub(super) config: Option<PathBuf>,
-    /// Take unknown keys in files as warnings
-    #[arg(long, help_heading = "Configuration")]
-    pub(super) allow_unknown: bool,
-    /// Fail a task that has nothing to verify: no path, no check, no criterion
-    #[arg(long, env = "TEPA_STRICT", value_parser = FalseyValueParser::new(), help_heading = "Configuration")]
-    pub(super) strict: bool,
-    /// What commands and file tools may touch
-    #[arg(long, value_enum, value_name = "MODE", env = "TEPA_SANDBOX", help_heading = "Configuration")]
-    pub(super) sandbox: Option<SandboxArgument>,
-    /// Tokens over all model calls before the run is terminated
-    #[arg(long, value_name = "N", env = "TEPA_MAX_TOKENS", help_heading = "Limits",
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub(super) max_tokens: Option<u64>,
-    /// US dollars over all model calls before the run is terminated
-    #[arg(long, value_name = "USD", env = "TEPA_MAX_COST", help_heading = "Limits", value_parser = dollars)]
-    pub(super) max_cost: Option<f64>,
-    /// Wall clock of the whole run, such as 90s or 1h 30m
-    #[arg(long, value_name = "DURATION", env = "TEPA_TIMEOUT", help_heading = "Limits",
-          value_parser = DurationText::parse)]
-    pub(super) timeout: Option<DurationText>,
     /// What standard output carries: the feedback, one result object, or one event a line
     #[arg(
         long,
@@ -293,7 +370,9 @@ pub(super) struct EvaluateArguments {
     /// A run: its id, the beginning of its id, or `latest`
     pub(super) run: String,
     #[command(flatten)]
-    pub(super) common: CommonArguments,
+    pub(super) settings: SettingArguments,
+    #[command(flatten)]
+    pub(super) ending: EndingArguments,
 }
 
 #[derive(Debug, Args)]

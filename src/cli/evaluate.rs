@@ -23,14 +23,15 @@ pub(super) fn evaluate(
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
     let recalled = recall(&arguments.run, environment)?;
-    let mut config = load::for_judging(&arguments.common, global, environment, ui)?;
+    let EvaluateArguments { settings, ending, .. } = arguments;
+    let mut config = load::for_judging(settings, global, environment, ui)?;
     if let Some(models) = &recalled.models {
         // They do nothing now; who did the work is what a judge is compared with.
         config.model.planner.clone_from(&models.planner);
         config.model.executor.clone_from(&models.executor);
     }
-    let options = run::options(&arguments.common, environment);
-    run::perform(Task::Evaluate(Box::new(recalled)), config, options, &arguments.common, environment, ui)
+    let options = run::options(settings, Some(ending), environment);
+    run::perform(Task::Evaluate(Box::new(recalled)), config, options, ending, environment, ui)
 }
 
 fn recall(run: &str, environment: &Environment) -> Result<Recalled, Error> {

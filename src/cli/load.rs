@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use directories::ProjectDirs;
 use serde_json::{Value, json};
 
-use super::args::{CommonArguments, GlobalArguments, Rules, RunArguments};
+use super::args::{GlobalArguments, Rules, SettingArguments, WorkArguments};
 use super::trust;
 use super::ui::Ui;
 use crate::config::{
@@ -20,18 +20,20 @@ use crate::workspace::PROJECT_FILE;
 
 /// Loads configuration and prompt of a run; the faults of all files come back together.
 pub(super) fn everything(
-    run: &RunArguments,
+    path: &Path,
+    settings: &SettingArguments,
+    work: &WorkArguments,
     global: &GlobalArguments,
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<(Config, Prompt)> {
-    let unknown = unknown_keys(run.common.allow_unknown);
-    let (mut layers, mut invalid) = layers(run.common.config.as_deref(), environment, unknown, ui)?;
-    let source = if run.prompt == Path::new("-") {
+    let unknown = unknown_keys(settings.allow_unknown);
+    let (mut layers, mut invalid) = layers(settings.config.as_deref(), environment, unknown, ui)?;
+    let source = if path == Path::new("-") {
         SourceFile::from_reader("standard input", std::io::stdin().lock(), Format::Yaml)
             .map_err(unreadable)?
     } else {
-        read(&environment.resolve(&run.prompt), &run.prompt.display().to_string())?
+        read(&environment.resolve(path), &path.display().to_string())?
     };
     let prompt = match Document::parse(source).and_then(|document| prompt::load(&document, unknown)) {
         Ok((prompt, warnings)) => {
@@ -46,14 +48,14 @@ pub(super) fn everything(
     let (Some(prompt), true) = (prompt, invalid.is_empty()) else {
         return Err(Error::Invalid(invalid).into());
     };
-    layers.push(Origin::CommandLine, flags(&run.common, global));
-    layers.push(Origin::CommandLine, flags_of_run(run));
+    layers.push(Origin::CommandLine, flags(settings, global));
+    layers.push(Origin::CommandLine, flags_of_work(work));
     Ok((settled(&layers, environment, ui)?, prompt))
 }
 
 /// Loads the configuration for the judging of a run.
 pub(super) fn for_judging(
-    arguments: &CommonArguments,
+    arguments: &SettingArguments,
     global: &GlobalArguments,
     environment: &Environment,
     ui: &Ui,
@@ -201,34 +203,34 @@ fn rules(given: &[Rules]) -> Option<Vec<&String>> {
 }
 
 /// Returns what the command line (and `TEPA_*`) say, in the form of a configuration file.
-fn flags(common: &CommonArguments, global: &GlobalArguments) -> Value {
+fn flags(settings: &SettingArguments, global: &GlobalArguments) -> Value {
     let level = global.log_level.map(LoggingLevel::from);
-    let every = common.model.as_ref();
+    let every = settings.model.as_ref();
     json!({
-        "provider": common.provider.or(common.replay.as_ref().map(|_| ProviderKind::Replay)),
-        "baseUrl": common.base_url,
-        "model": {"planner": every, "executor": every, "evaluator": common.evaluator_model.as_ref().or(every)},
+        "provider": settings.provider.or(settings.replay.as_ref().map(|_| ProviderKind::Replay)),
+        "baseUrl": settings.base_url,
+        "model": {"planner": every, "executor": every, "evaluator": settings.evaluator_model.as_ref().or(every)},
         "limits": {
-            "maxTokens": common.max_tokens,
-            "maxCostUsd": common.max_cost,
-            "maxDuration": common.timeout,
+            "maxTokens": settings.max_tokens,
+            "maxCostUsd": settings.max_cost,
+            "maxDuration": settings.timeout,
         },
-        "evaluator": {"strict": common.strict.then_some(true)},
-        "sandbox": {"mode": common.sandbox.map(SandboxMode::from)},
+        "evaluator": {"strict": settings.strict.then_some(true)},
+        "sandbox": {"mode": settings.sandbox.map(SandboxMode::from)},
         "logging": {"level": level},
     })
 }
 
-/// Returns what they say of a run alone.
-fn flags_of_run(run: &RunArguments) -> Value {
+/// Returns what they say of work that is yet to be done.
+fn flags_of_work(work: &WorkArguments) -> Value {
     json!({
-        "model": {"planner": run.planner_model, "executor": run.executor_model},
+        "model": {"planner": work.planner_model, "executor": work.executor_model},
         "limits": {
-            "maxCycles": run.max_cycles,
-            "maxToolCalls": run.max_tool_calls,
-            "toolTimeout": run.tool_timeout,
+            "maxCycles": work.max_cycles,
+            "maxToolCalls": work.max_tool_calls,
+            "toolTimeout": work.tool_timeout,
         },
-        "tools": rules(&run.tools),
-        "denyTools": rules(&run.deny_tool),
+        "tools": rules(&work.tools),
+        "denyTools": rules(&work.deny_tool),
     })
 }

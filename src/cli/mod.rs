@@ -6,6 +6,7 @@ mod args;
 mod completions;
 mod evaluate;
 mod load;
+mod plan;
 mod run;
 mod runs;
 mod runtime;
@@ -87,7 +88,7 @@ fn parse(
         if blank { argument.env(None::<&str>) } else { argument }
     };
     let mut command = Arguments::command().mut_args(said);
-    for name in ["run", "validate", "tools"] {
+    for name in ["run", "plan", "validate", "tools"] {
         command = command.mut_subcommand(name, |command| command.mut_args(said));
     }
     command = command
@@ -106,6 +107,7 @@ fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyh
     }
     match arguments.command {
         Command::Run(run) => run::run(&run, &arguments.global, &environment, ui),
+        Command::Plan(plan) => plan::plan(&plan, &arguments.global, &environment, ui),
         Command::Validate(files) => Ok(validate::run(&files, &environment, ui)),
         Command::Tools(arguments) => match &arguments.command {
             ToolsCommand::List => tools::list(&arguments, &environment, ui),

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::args::{CommonArguments, GlobalArguments, OutputArgument, RunArguments};
+use super::args::{EndingArguments, GlobalArguments, OutputArgument, RunArguments, SettingArguments};
 use super::status::ExitStatus;
 use super::ui::Ui;
 use super::{load, runtime};
@@ -14,7 +14,7 @@ use crate::journal;
 use crate::pipeline::Finished;
 use crate::render::{Jsonl, Live, Plain, Style, prose};
 use crate::report::github::{self, Job};
-use crate::session::{Options, Session, Task};
+use crate::session::{Options, PlanFile, Session, Task};
 use crate::telemetry::Telemetry;
 use crate::workspace::PROJECT_FILE;
 
@@ -24,14 +24,17 @@ pub(super) fn run(
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
-    check_replies(arguments)?;
-    let (config, prompt) = load::everything(arguments, global, environment, ui)?;
-    let mut options = options(&arguments.common, environment);
-    if config.provider == Some(ProviderKind::Replay) && options.replay.is_none() {
-        options.replay = Some(environment.resolve(&replay_beside(&arguments.prompt)));
+    let RunArguments { prompt: path, settings, work, plan, replan, ending } = arguments;
+    check_replies(path, settings)?;
+    let (config, prompt) = load::everything(path, settings, work, global, environment, ui)?;
+    let mut options = options_for(path, &config, settings, Some(ending), environment);
+    if let Some(file) = plan {
+        let place = environment.resolve(file);
+        options.plan = Some(PlanFile::read(&place, &file.display().to_string())?);
+        options.replan = *replan;
+        options.protected.extend(whole_way(&place));
     }
-    options.protected.extend(whole_way(&environment.resolve(&arguments.prompt)));
-    perform(Task::Run(prompt), config, options, &arguments.common, environment, ui)
+    perform(Task::Run(prompt), config, options, ending, environment, ui)
 }
 
 /// Wires and performs a task, and turns its end into the status of the process.
@@ -39,14 +42,14 @@ pub(super) fn perform(
     task: Task,
     config: Config,
     options: Options,
-    arguments: &CommonArguments,
+    ending: &EndingArguments,
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
     let mut job = Job::detect(environment)?;
     let telemetry = Telemetry::of(environment);
     let environment = &telemetry.environment(environment);
-    let mut sinks = sinks(arguments.output, config.logging.level, ui);
+    let mut sinks = sinks(ending.output, config.logging.level, ui);
     sinks.extend(job.sink());
     sinks.extend(telemetry.sink());
     ui.say(&job.silence());
@@ -59,13 +62,13 @@ pub(super) fn perform(
         anyhow::Ok(finished)
     });
     let status = match &finished {
-        Ok(Ok(finished)) => report(arguments.output, finished, ui),
+        Ok(Ok(finished)) => report(ending.output, finished, ui),
         _ => Ok(ExitStatus::unreported()),
     };
     ui.say(&job.listen());
     let (finished, status) = (finished??, status?);
     ui.say(&job.annotations());
-    if let Err(e) = job.write(&outputs(arguments, &finished, status, environment)) {
+    if let Err(e) = job.write(&outputs(ending, &finished, status, environment)) {
         ui.error(&Error::broken("cannot tell GitHub Actions how the run ended").because(&e).into());
         return Ok(ExitStatus::unreported());
     }
@@ -74,15 +77,15 @@ pub(super) fn perform(
 
 /// Returns what later steps of a job may want to know.
 fn outputs(
-    arguments: &CommonArguments,
+    ending: &EndingArguments,
     finished: &Finished,
     status: ExitStatus,
     environment: &Environment,
 ) -> Vec<(&'static str, String)> {
     let run_id = &finished.result.run_id;
     let recorded = || environment.directory.join(journal::FOLDER).join(run_id).join(journal::RESULT);
-    let result = arguments.result.as_ref().map(|path| environment.resolve(path));
-    let result = result.or_else(|| (!arguments.no_journal).then(recorded));
+    let result = ending.result.as_ref().map(|path| environment.resolve(path));
+    let result = result.or_else(|| (!ending.no_journal).then(recorded));
     vec![
         ("status", github::status(finished.settlement.status())),
         ("exit-code", status.code().to_string()),
@@ -109,9 +112,8 @@ fn report(output: OutputArgument, finished: &Finished, ui: &Ui) -> anyhow::Resul
 }
 
 /// Refuses what contradicts itself about replies.
-fn check_replies(arguments: &RunArguments) -> Result<(), Error> {
-    let RunArguments { common, prompt, .. } = arguments;
-    if let (Some(kind), Some(file)) = (common.provider, &common.replay)
+pub(super) fn check_replies(prompt: &Path, settings: &SettingArguments) -> Result<(), Error> {
+    if let (Some(kind), Some(file)) = (settings.provider, &settings.replay)
         && kind != ProviderKind::Replay
     {
         let message =
@@ -119,24 +121,48 @@ fn check_replies(arguments: &RunArguments) -> Result<(), Error> {
         return Err(Error::usage(message).hint("leave one of them out"));
     }
     let from_stdin = prompt == Path::new("-");
-    if common.provider == Some(ProviderKind::Replay) && common.replay.is_none() && from_stdin {
+    if settings.provider == Some(ProviderKind::Replay) && settings.replay.is_none() && from_stdin {
         return Err(Error::usage("a task from standard input has no replies beside it")
             .hint("name the file with the replies: `--replay FILE`"));
     }
     Ok(())
 }
 
-pub(super) fn options(arguments: &CommonArguments, environment: &Environment) -> Options {
+/// Returns the options for a task from a file: its replies lie beside it, and no run may change it.
+pub(super) fn options_for(
+    prompt: &Path,
+    config: &Config,
+    settings: &SettingArguments,
+    ending: Option<&EndingArguments>,
+    environment: &Environment,
+) -> Options {
+    let mut options = options(settings, ending, environment);
+    if config.provider == Some(ProviderKind::Replay) && options.replay.is_none() {
+        options.replay = Some(environment.resolve(&replay_beside(prompt)));
+    }
+    options.protected.extend(whole_way(&environment.resolve(prompt)));
+    options
+}
+
+pub(super) fn options(
+    settings: &SettingArguments,
+    ending: Option<&EndingArguments>,
+    environment: &Environment,
+) -> Options {
     let resolve = |path: &PathBuf| environment.resolve(path);
-    let configuration = [arguments.config.as_deref(), Some(Path::new(PROJECT_FILE))];
+    let configuration = [settings.config.as_deref(), Some(Path::new(PROJECT_FILE))];
     let configuration = configuration.into_iter().flatten();
+    let reports = ending.map_or(&[][..], |ending| &ending.report).iter();
     Options {
-        replay: arguments.replay.as_ref().map(resolve),
-        record: arguments.record.as_ref().map(resolve),
-        result: arguments.result.as_ref().map(resolve),
-        reports: arguments.report.iter().map(|report| (report.format, resolve(&report.path))).collect(),
+        replay: settings.replay.as_ref().map(resolve),
+        record: ending.and_then(|ending| ending.record.as_ref()).map(resolve),
+        result: ending.and_then(|ending| ending.result.as_ref()).map(resolve),
+        reports: reports.map(|report| (report.format, resolve(&report.path))).collect(),
         protected: configuration.flat_map(|path| whole_way(&environment.resolve(path))).collect(),
-        journal: !arguments.no_journal,
+        journal: ending.is_some_and(|ending| !ending.no_journal),
+        log: ending.is_none_or(|ending| !ending.no_journal),
+        plan: None,
+        replan: false,
     }
 }
 
@@ -157,7 +183,7 @@ fn replay_beside(prompt: &Path) -> PathBuf {
     prompt.with_file_name(name)
 }
 
-fn sinks(output: OutputArgument, level: LoggingLevel, ui: &Ui) -> Vec<Box<dyn EventSink>> {
+pub(super) fn sinks(output: OutputArgument, level: LoggingLevel, ui: &Ui) -> Vec<Box<dyn EventSink>> {
     let mut sinks: Vec<Box<dyn EventSink>> = Vec::new();
     if output == OutputArgument::Jsonl {
         sinks.push(Box::new(Jsonl::new(std::io::stdout())));

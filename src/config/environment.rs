@@ -5,9 +5,11 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
+use indexmap::IndexMap;
 use percent_encoding::percent_decode_str;
 use secrecy::SecretString;
 
+use crate::error::Error;
 use crate::expansion::{self, ExpansionError};
 use crate::process::Leaving;
 use crate::secret::{Secrets, is_secret_name};
@@ -137,6 +139,19 @@ impl Environment {
             inside.variables.insert(TRACE_STATE.into(), state.into());
         }
         inside
+    }
+
+    /// Fills in the values of `variables`, which are handed to `receiver`.
+    ///
+    /// # Errors
+    /// A variable that a value names is not set, or may not be handed on.
+    pub fn fill(&self, variables: &mut IndexMap<String, String>, receiver: &str) -> Result<(), Error> {
+        for (name, value) in variables {
+            *value = self
+                .expand(value)
+                .map_err(|e| Error::usage(format!("cannot fill in `{name}` of {receiver}: {e}")))?;
+        }
+        Ok(())
     }
 
     /// Returns `path` as seen from the folder to work in.

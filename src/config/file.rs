@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::tools;
-use super::{CustomTool, LoggingLevel, McpServer, Price, ProviderKind, SandboxMode};
+use super::{CommandHooks, CustomTool, LoggingLevel, McpServer, Price, ProviderKind, SandboxMode};
+use super::{hooks, tools};
 use crate::duration::DurationText;
 use crate::source::{Diagnostic, Diagnostics, Document, UnknownKeys, decode};
 
@@ -32,6 +32,8 @@ pub struct ConfigFile {
     pub deny_tools: Option<Vec<String>>,
     /// Commands that are tools.
     pub custom_tools: Option<Vec<CustomTool>>,
+    /// Commands that are asked before and after stages and steps, and may change or stop a run; they add to those of layers below.
+    pub events: Option<CommandHooks>,
     /// Servers that speak the Model Context Protocol, whose tools a run has; by name.
     pub mcp_servers: Option<IndexMap<String, McpServer>>,
     /// What commands and file tools may touch.
@@ -202,6 +204,7 @@ pub fn load(
 ) -> Result<(Value, Diagnostics), Diagnostics> {
     let (file, mut faults) = decode::<ConfigFile>(document, unknown);
     tools::check(document, tools, &mut faults);
+    hooks::check(document, tools, &mut faults);
     match file {
         Some(file) if !faults.has_errors() => match serde_json::to_value(file) {
             Ok(layer) => Ok((layer, faults)),

@@ -1,7 +1,8 @@
-//! Owns how layers become one configuration: deep merge, later wins, lists are replaced whole unless they deny or keep secret.
+//! Owns how layers become one configuration: deep merge, later wins, lists are replaced whole unless they deny, keep secret or watch.
 
 use serde_json::{Map, Value, json};
 
+use super::hooks::POINTS;
 use super::{Catalog, Config, ProviderKind};
 use crate::error::Error;
 
@@ -120,13 +121,18 @@ fn merge(into: &mut Value, layer: &Value) {
     }
 }
 
-/// Lists that grow from layer to layer: what one of them denies or keeps secret, a later one cannot give away by saying something else.
+/// Lists that grow from layer to layer, as those of hooks do: what one of them denies, keeps secret or watches, a later one cannot give away
+/// by saying something else.
 const GROWING: [&str; 4] = ["denyTools", "hidden", "env", "files"];
+
+fn grows(key: &str) -> bool {
+    GROWING.contains(&key) || POINTS.contains(&key)
+}
 
 fn merge_maps(into: &mut Map<String, Value>, layer: &Map<String, Value>) {
     for (key, value) in layer {
         match (into.get_mut(key), value) {
-            (Some(Value::Array(old)), Value::Array(new)) if GROWING.contains(&key.as_str()) => {
+            (Some(Value::Array(old)), Value::Array(new)) if grows(key) => {
                 old.extend(new.iter().cloned());
             }
             (Some(old), _) => merge(old, value),

@@ -5,6 +5,7 @@
 mod catalog;
 mod environment;
 mod file;
+mod hooks;
 mod host;
 mod layers;
 mod tools;
@@ -17,6 +18,7 @@ pub use crate::duration::DurationText;
 pub use catalog::{Catalog, Price, Prices};
 pub use environment::{Environment, HEADER_VARIABLES, KEY_VARIABLES, TRACE_PARENT, TRACE_STATE, pairs};
 pub use file::{ConfigFile, load};
+pub use hooks::{CommandHook, CommandHooks, Cycles, When};
 pub use host::{HostPattern, HostPatternError, without_secrets};
 pub use layers::{Layers, Origin, Raised};
 pub use tools::{
@@ -46,6 +48,8 @@ pub struct Config {
     pub deny_tools: Vec<String>,
     /// Commands that are tools.
     pub custom_tools: Vec<CustomTool>,
+    /// Commands that are asked at points of a cycle.
+    pub events: CommandHooks,
     /// Servers whose tools a run has, by name.
     pub mcp_servers: IndexMap<String, McpServer>,
     /// What commands and file tools may touch.
@@ -68,13 +72,14 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the configuration as it stands in the record of a run: without what servers and tools are handed.
+    /// Returns the configuration as it stands in the record of a run: without what servers, tools and hooks are handed.
     ///
     /// # Errors
     /// It cannot be written as JSON, such as a number that is none.
     pub fn recorded(&self) -> serde_json::Result<serde_json::Value> {
         let mut config = serde_json::to_value(self)?;
         tools::without_values(&mut config);
+        hooks::without_values(&mut config);
         Ok(config)
     }
 }

@@ -187,7 +187,8 @@ pub(super) fn without_values(config: &mut Value) {
     }
 }
 
-fn star_out(values: Option<&mut Value>) {
+/// Replaces each value of a map that is not recorded.
+pub(super) fn star_out(values: Option<&mut Value>) {
     for value in values.and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
         *value = STARS.into();
     }

@@ -170,6 +170,9 @@ pub enum RunEvent {
         hook: String,
         /// How it ended.
         outcome: HookOutcome,
+        /// Where it changed the data, as JSON pointers; a last `…` stands for more.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changed: Vec<String>,
         /// Why it stopped the run or failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::CheckError;
 use super::bundle::COMPARED;
-use super::script::Scripts;
 use crate::check::Check;
 use crate::prompt::Prompt;
+use crate::script::{Outputs, Scripts};
 use crate::seal::{Marks, Pattern, Seals};
 use crate::workspace::{Workspace, WorkspaceError};
 
@@ -39,7 +39,7 @@ impl Baseline {
                 sealed.insert(path.to_owned(), seal(path, workspace).map_err(reason)?);
             }
         }
-        Ok(Self { sealed, before, scripts: Scripts::take(prompt, workspace)? })
+        Ok(Self { sealed, before, scripts: scripts(prompt, workspace)? })
     }
 
     /// Returns the state of what is to stay unchanged as it can be written down.
@@ -64,6 +64,23 @@ impl Baseline {
     pub fn protected(&self) -> impl Iterator<Item = &Path> {
         self.scripts.places()
     }
+}
+
+/// Takes every file of the workspace that a command of `prompt` names.
+fn scripts(prompt: &Prompt, workspace: &Workspace) -> Result<Scripts, CheckError> {
+    let outputs = Outputs::of(prompt, workspace);
+    let mut scripts = Scripts::default();
+    for of in prompt.expected() {
+        for check in &of.checks {
+            let Check::Command(command) = check else { continue };
+            scripts.take(&command.run, &outputs, workspace).map_err(|error| CheckError {
+                check: check.name(),
+                path: of.path.clone(),
+                reason: error.to_string(),
+            })?;
+        }
+    }
+    Ok(scripts)
 }
 
 fn seal(path: &str, workspace: &Workspace) -> Result<Seals, String> {

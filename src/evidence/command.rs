@@ -3,10 +3,10 @@
 //! A command that runs out of time failed. One that could not begin decides nothing, unless what is missing is for the run to make: a
 //! script that was there when the run began is not.
 
-use super::script::{self, Copies};
 use super::{Finding, Site};
 use crate::check::{CommandCheck, CommandLine};
 use crate::process::{self, Command, Outcome, ProcessError};
+use crate::script::{self, Copies};
 use crate::text;
 
 /// Characters that are quoted of what a command said.
@@ -51,23 +51,7 @@ pub(super) async fn run(check: &CommandCheck, copies: &Copies, site: &Site) -> R
 }
 
 fn command(line: &CommandLine, check: &CommandCheck, site: &Site) -> Command {
-    let folder = site.workspace.root().to_owned();
-    match line {
-        CommandLine::Shell(text) => Command::shell(text, folder, &site.setting, check.timeout()),
-        CommandLine::Words(words) => {
-            let mut words = words.iter().map(Into::into);
-            let crate::process::Setting { environment, supervisor } = (*site.setting).clone();
-            Command {
-                program: words.next().unwrap_or_default(),
-                arguments: words.collect(),
-                folder,
-                environment,
-                input: None,
-                timeout: check.timeout(),
-                supervisor,
-            }
-        }
-    }
+    Command::of(line, site.workspace.root().to_owned(), (*site.setting).clone(), check.timeout())
 }
 
 /// Returns the program if it is for the run to make: it is in the workspace, and was not there when the run began.

@@ -9,7 +9,6 @@ mod bundle;
 mod command;
 mod file;
 mod kind;
-mod script;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use super::{CycleMeta, Hook, HookError, Point, Reply};
+use super::{CycleMeta, Hook, HookError, Point, Reply, difference, schema};
 use crate::event::{Clock, HookOutcome};
 
 /// Why the run stops at a point.
@@ -35,6 +35,16 @@ pub enum HookFault {
         /// What broke.
         reason: String,
     },
+    /// The data that a hook returned cannot be worked with.
+    #[error("{reason} (answer of the {point} hook `{hook}`)")]
+    Unfit {
+        /// The point.
+        point: &'static str,
+        /// The hook.
+        hook: String,
+        /// Why not.
+        reason: String,
+    },
 }
 
 /// One question and how it ended.
@@ -44,6 +54,8 @@ pub struct Asked {
     pub hook: String,
     /// How it ended.
     pub outcome: HookOutcome,
+    /// Where the data differs from what it was, as JSON pointers.
+    pub changed: Vec<String>,
     /// Why it stopped the run or failed.
     pub error: Option<String>,
     /// Wall clock.
@@ -89,45 +101,56 @@ impl HookBus {
 
     /// Asks every hook of `P` in order; returns the payload that comes out and the names of those who replaced it.
     ///
-    /// `record` is told of each hook when it has ended, also of the one that ends the run.
+    /// An answer that `fits` refuses is that of a hook that broke. `record` is told of each hook when it has ended, also of the one that
+    /// ends the run.
     pub async fn ask<P: Point>(
         &self,
         payload: P::Payload,
         meta: CycleMeta,
         clock: &dyn Clock,
+        fits: impl Fn(&P::Payload) -> Result<(), String>,
         mut record: impl FnMut(Asked),
     ) -> Result<(P::Payload, Vec<String>), HookFault> {
         let Some(registrations) = self.registrations.get(P::NAME) else {
             return Ok((payload, Vec::new()));
         };
-        let failed =
-            |hook: &str, reason: String| HookFault::Failed { point: P::NAME, hook: hook.to_owned(), reason };
         let mut current = payload;
         let mut changed = Vec::new();
         for Registration { hook, continue_on_error } in registrations {
+            let name = || hook.name().to_owned();
             let began = clock.monotonic();
             let answer = match serde_json::to_value(&current) {
-                Ok(json) => read_reply::<P>(hook.ask(P::NAME, &json, &meta).await),
+                Ok(json) if !hook.applies(&json, &meta) => continue,
+                Ok(json) => read_reply::<P>(hook.ask(P::NAME, &json, &meta).await, &json),
                 Err(e) => Err(e.to_string()),
             };
             let took = clock.monotonic().saturating_sub(began);
-            let mut done =
-                |outcome, error| record(Asked { hook: hook.name().to_owned(), outcome, error, took });
+            let mut done = |outcome, changed, error| {
+                record(Asked { hook: name(), outcome, changed, error, took });
+            };
             match answer {
-                Ok(Answer::Keep) => done(HookOutcome::Kept, None),
-                Ok(Answer::Replace(next)) => {
-                    done(HookOutcome::Replaced, None);
-                    current = next;
-                    changed.push(hook.name().to_owned());
-                }
+                Ok(Answer::Keep) => done(HookOutcome::Kept, vec![], None),
+                Ok(Answer::Replace(next, places)) => match fits(&next) {
+                    Ok(()) => {
+                        done(HookOutcome::Replaced, places, None);
+                        current = next;
+                        changed.push(name());
+                    }
+                    Err(reason) => {
+                        done(HookOutcome::Failed, vec![], Some(reason.clone()));
+                        if !continue_on_error {
+                            return Err(HookFault::Unfit { point: P::NAME, hook: name(), reason });
+                        }
+                    }
+                },
                 Ok(Answer::Abort(reason)) => {
-                    done(HookOutcome::Stopped, Some(reason.clone()));
-                    return Err(HookFault::Aborted { point: P::NAME, hook: hook.name().to_owned(), reason });
+                    done(HookOutcome::Stopped, vec![], Some(reason.clone()));
+                    return Err(HookFault::Aborted { point: P::NAME, hook: name(), reason });
                 }
                 Err(reason) => {
-                    done(HookOutcome::Failed, Some(reason.clone()));
+                    done(HookOutcome::Failed, vec![], Some(reason.clone()));
                     if !continue_on_error {
-                        return Err(failed(hook.name(), reason));
+                        return Err(HookFault::Failed { point: P::NAME, hook: name(), reason });
                     }
                 }
             }
@@ -144,17 +167,26 @@ impl std::fmt::Debug for HookBus {
 
 enum Answer<T> {
     Keep,
-    Replace(T),
+    /// The data, and where it differs from what it was.
+    Replace(T, Vec<String>),
     Abort(String),
 }
 
-fn read_reply<P: Point>(reply: Result<Reply, HookError>) -> Result<Answer<P::Payload>, String> {
+fn read_reply<P: Point>(
+    reply: Result<Reply, HookError>,
+    before: &Value,
+) -> Result<Answer<P::Payload>, String> {
+    let misfit = |reason: String| format!("the data it returned does not fit {}: {reason}", P::NAME);
     match reply.map_err(|e| e.0)? {
         Reply::Keep => Ok(Answer::Keep),
         Reply::Abort(reason) => Ok(Answer::Abort(reason)),
-        Reply::Replace(value) => serde_json::from_value(value)
-            .map(Answer::Replace)
-            .map_err(|e| format!("the data it returned does not fit {}: {e}", P::NAME)),
+        Reply::Replace(value) => {
+            schema::check::<P>(&value).map_err(misfit)?;
+            let next: P::Payload = serde_json::from_value(value).map_err(|e| misfit(e.to_string()))?;
+            // Compared as it is understood: what was left out and has a default is no difference.
+            let after = serde_json::to_value(&next).map_err(|e| e.to_string())?;
+            Ok(Answer::Replace(next, difference::between(before, &after)))
+        }
     }
 }
 
@@ -219,24 +251,30 @@ mod tests {
     async fn ask(bus: &HookBus) -> (Result<f64, HookFault>, Vec<HookOutcome>) {
         let mut outcomes = Vec::new();
         let clock = SystemClock::default();
+        let fits = |evaluation: &Evaluation| {
+            if evaluation.confidence < 0.25 { Err("an eighth is too little".to_owned()) } else { Ok(()) }
+        };
         let end = bus
-            .ask::<PostEvaluator>(evaluation(0.5), META, &clock, |asked| outcomes.push(asked.outcome))
+            .ask::<PostEvaluator>(evaluation(0.5), META, &clock, fits, |asked| outcomes.push(asked.outcome))
             .await;
         (end.map(|(e, _)| e.confidence), outcomes)
     }
 
     #[tokio::test]
     async fn hooks_run_in_registration_order_and_each_sees_what_the_one_before_returned() {
-        let bus =
-            bus(vec![(false, |c| Ok(Some(c + 0.25))), (false, |_| Ok(None)), (false, |c| Ok(Some(c * 2.0)))]);
+        let bus = bus(vec![
+            (false, |c| Ok(Some(c + 0.125))),
+            (false, |_| Ok(None)),
+            (false, |c| Ok(Some(c + 0.25))),
+        ]);
         let (end, outcomes) = ask(&bus).await;
-        assert_eq!(end, Ok(1.5));
+        assert_eq!(end, Ok(0.875));
         assert_eq!(outcomes, [HookOutcome::Replaced, HookOutcome::Kept, HookOutcome::Replaced]);
     }
 
     #[tokio::test]
     async fn an_error_stops_the_run_and_later_hooks_are_not_asked() {
-        let bus = bus(vec![(false, |_| Err(HookError("boom".into()))), (false, |_| Ok(Some(9.0)))]);
+        let bus = bus(vec![(false, |_| Err(HookError("boom".into()))), (false, |_| Ok(Some(1.0)))]);
         let (end, outcomes) = ask(&bus).await;
         assert_eq!(end.unwrap_err().to_string(), "postEvaluator hook `h` failed: boom");
         assert_eq!(outcomes, [HookOutcome::Failed]);
@@ -245,11 +283,27 @@ mod tests {
     #[tokio::test]
     async fn with_continue_on_error_the_data_is_what_it_was_before_that_hook() {
         let bus = bus(vec![
-            (false, |c| Ok(Some(c + 0.25))),
+            (false, |c| Ok(Some(c + 0.125))),
             (true, |_| Err(HookError("boom".into()))),
-            (false, |c| Ok(Some(c + 0.25))),
+            (false, |c| Ok(Some(c + 0.125))),
         ]);
-        assert_eq!(ask(&bus).await.0, Ok(1.0));
+        assert_eq!(ask(&bus).await.0, Ok(0.75));
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_cannot_be_worked_with_is_that_of_a_hook_that_broke() {
+        let end = ask(&bus(vec![(false, |_| Ok(Some(0.125)))])).await;
+        assert_eq!(
+            end.0.unwrap_err().to_string(),
+            "an eighth is too little (answer of the postEvaluator hook `h`)"
+        );
+        assert_eq!(end.1, [HookOutcome::Failed]);
+        assert_eq!(ask(&bus(vec![(true, |_| Ok(Some(0.125)))])).await.0, Ok(0.5));
+        let outside = ask(&bus(vec![(false, |_| Ok(Some(42.0)))])).await.0.unwrap_err().to_string();
+        assert!(
+            outside.contains("does not fit postEvaluator") && outside.contains("/confidence"),
+            "{outside}"
+        );
     }
 
     #[tokio::test]

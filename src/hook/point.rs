@@ -1,5 +1,6 @@
 //! Owns the eight points and what travels through each: the data table of the seeds' pipeline document.
 
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,7 +14,7 @@ pub trait Point: 'static {
     /// The wire name.
     const NAME: &'static str;
     /// The data that travels.
-    type Payload: Serialize + DeserializeOwned + Send;
+    type Payload: Serialize + DeserializeOwned + JsonSchema + Send;
 }
 
 macro_rules! points {
@@ -31,6 +32,11 @@ macro_rules! points {
 
         /// The wire names of all points, in the order of a cycle.
         pub const NAMES: [&str; [$($name),+].len()] = [$($name),+];
+
+        /// Returns the JSON Schema of what travels through each point, by its wire name and in the order of a cycle.
+        pub fn schemas() -> Vec<(&'static str, Value)> {
+            vec![$(($name, super::schema::of::<$point>())),+]
+        }
     };
 }
 
@@ -54,7 +60,7 @@ points! {
 }
 
 /// What the planner is about to be asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannerInput {
     /// The task as the planner sees it.
@@ -65,7 +71,7 @@ pub struct PlannerInput {
 }
 
 /// What is about to be executed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecutorInput {
     /// The plan.
@@ -82,7 +88,7 @@ pub struct ExecutorInput {
 }
 
 /// What was executed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecutorOutput {
     /// One result per step.
@@ -94,7 +100,7 @@ pub struct ExecutorOutput {
 }
 
 /// What is about to be judged.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvaluatorInput {
     /// The task as the judge sees it.
@@ -106,7 +112,7 @@ pub struct EvaluatorInput {
 }
 
 /// A step that is about to run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreStepData {
     /// The step.
@@ -116,7 +122,7 @@ pub struct PreStepData {
 }
 
 /// A step that ran.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PostStepData {
     /// The step as it ran.

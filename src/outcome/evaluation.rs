@@ -1,9 +1,10 @@
 //! Owns the verdict and what it stands on: evidence, criteria, votes, and who overruled whom.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the judge says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// The goal is achieved.
@@ -13,12 +14,14 @@ pub enum Verdict {
 }
 
 /// The seeds' `EvaluationResult`, with who overruled the judge.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "The verdict on the work of a cycle, with the reasons.")]
 pub struct Evaluation {
     /// The verdict that stands.
     pub verdict: Verdict,
     /// From 0 to 1.
+    #[schemars(range(min = 0, max = 1))]
     pub confidence: f64,
     /// On fail: what the planner is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,12 +60,13 @@ impl Evaluation {
 }
 
 /// One of several answers of the judge.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Vote {
     /// The verdict; a pass whose criteria are not all proven is a fail.
     pub verdict: Verdict,
     /// From 0 to 1.
+    #[schemars(range(min = 0, max = 1))]
     pub confidence: f64,
     /// Its feedback or its summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,7 +74,7 @@ pub struct Vote {
 }
 
 /// What came of one criterion.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CriterionResult {
     /// `C1` for the first criterion of the prompt, and so on.
@@ -93,7 +97,7 @@ pub struct CriterionResult {
 }
 
 /// Whether a criterion is met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CriterionVerdict {
     /// It is met, and what was quoted for it is in the evidence.
@@ -105,7 +109,7 @@ pub enum CriterionVerdict {
 }
 
 /// One change of a verdict after the judge spoke.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Overruling {
     /// `checks`, `criteria`, or the hook with its name.

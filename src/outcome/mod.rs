@@ -7,6 +7,7 @@ mod settlement;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ pub use settlement::{Reason, RunStatus, Settlement};
 use crate::sandbox::Confinement;
 
 /// How a step ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StepStatus {
     /// The step completed and produced output.
@@ -28,8 +29,9 @@ pub enum StepStatus {
 }
 
 /// The seeds' `ExecutionResult`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "How a step ended, and with what.")]
 pub struct StepResult {
     /// The step's id in its plan.
     pub step_id: String,
@@ -111,7 +113,7 @@ pub struct Artifact {
 }
 
 /// How weighty a log entry is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
     /// Worth knowing.
@@ -124,8 +126,9 @@ pub enum LogLevel {
 }
 
 /// The seeds' `LogEntry`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "An entry of the logs.")]
 pub struct LogEntry {
     /// Milliseconds since the Unix epoch.
     pub timestamp: i64,

@@ -13,9 +13,10 @@ use super::protect::Guard;
 use super::recall::Recalled;
 use super::run::{Run, Stop, millis};
 use super::state::{Action, Bounds, RunState};
-use super::{Pipeline, artifacts, evaluator, executor, planner, step};
+use super::{Estimate, Pipeline, artifacts, estimate, evaluator, executor, planner, step};
 use crate::event::{Fanout, RunEvent};
-use crate::outcome::{Artifact, Reason, RunResult, RunStatus, Settlement};
+use crate::outcome::{Artifact, Cost, Reason, RunResult, RunStatus, Settlement};
+use crate::plan::Plan;
 use crate::prompt::Prompt;
 use crate::text;
 
@@ -34,15 +35,77 @@ pub struct Finished {
     pub result: RunResult,
 }
 
+/// A task with a plan that was made before.
+#[derive(Debug, Clone)]
+pub struct Given {
+    /// The task.
+    pub prompt: Prompt,
+    /// The plan of the first cycle.
+    pub plan: Plan,
+    /// Whether the planner goes on when it did not pass.
+    pub replan: bool,
+}
+
+/// A plan that was made and not executed.
+#[derive(Debug)]
+pub struct Planned {
+    /// The plan.
+    pub plan: Plan,
+    /// What executing it will cost.
+    pub estimate: Estimate,
+    /// What making it took.
+    pub tokens_used: u64,
+    /// What making it cost.
+    pub cost: Cost,
+}
+
 impl Pipeline {
     /// Runs `prompt` to its settlement.
     ///
     /// Events leave through `fanout` as they happen; `cancel` stops the run from outside.
     pub async fn run(&self, run_id: &str, prompt: Prompt, fanout: Fanout, cancel: &Cancel) -> Finished {
-        let guard = Guard::begin(self, prompt.clone(), None);
-        let state = RunState::new(prompt, self.bounds(self.config.limits.max_cycles));
-        let run = Run::new(self, state, fanout, guard);
+        let run = self.begin(prompt, self.bounds(self.config.limits.max_cycles), fanout);
         run.settle(run_id, run.start(), cancel).await
+    }
+
+    /// Runs `prompt` with a plan that was made before; the planner is asked only when that did not pass, and only if it may `replan`.
+    pub async fn execute(&self, run_id: &str, given: Given, fanout: Fanout, cancel: &Cancel) -> Finished {
+        let Given { prompt, plan, replan } = given;
+        let cycles = if replan { self.config.limits.max_cycles } else { 1 };
+        let mut run = self.begin(prompt, self.bounds(cycles), fanout);
+        run.given = Some(plan);
+        run.settle(run_id, run.start(), cancel).await
+    }
+
+    /// Makes the plan for `prompt` and executes nothing.
+    ///
+    /// # Errors
+    /// There is no plan: how that ended.
+    pub async fn plan(
+        &self,
+        run_id: &str,
+        prompt: Prompt,
+        fanout: Fanout,
+        cancel: &Cancel,
+    ) -> Result<Planned, Finished> {
+        let bounds = Bounds { plan_only: true, ..self.bounds(1) };
+        let run = self.begin(prompt, bounds, fanout);
+        let began = run.perform(run.start(), cancel).await;
+        if run.read(RunState::is_stopped) {
+            return Err(run.close(run_id, began).await);
+        }
+        match run.planned() {
+            Ok(planned) => Ok(planned),
+            Err(stop) => {
+                run.stop(stop);
+                Err(run.close(run_id, began).await)
+            }
+        }
+    }
+
+    fn begin(&self, prompt: Prompt, bounds: Bounds, fanout: Fanout) -> Run<'_> {
+        let guard = Guard::begin(self, prompt.clone(), None);
+        Run::new(self, RunState::new(prompt, bounds), fanout, guard)
     }
 
     /// Judges what an earlier run did once more, on the workspace as it is now, without executing anything.
@@ -70,6 +133,7 @@ impl Pipeline {
     fn bounds(&self, max_cycles: u32) -> Bounds {
         let limits = &self.config.limits;
         Bounds {
+            plan_only: false,
             max_cycles,
             max_tokens: limits.max_tokens,
             max_tool_calls: limits.max_tool_calls,
@@ -127,12 +191,30 @@ impl Run<'_> {
     }
 
     async fn settle(&self, run_id: &str, started: Result<(), Stop>, cancel: &Cancel) -> Finished {
+        let began = self.perform(started, cancel).await;
+        self.close(run_id, began).await
+    }
+
+    /// Performs what there is to do; returns when that began.
+    async fn perform(&self, started: Result<(), Stop>, cancel: &Cancel) -> Duration {
         let began = self.monotonic();
         if let Err(stop) = started {
             self.stop(stop);
         }
         self.drive(cancel).await;
-        self.close(run_id, began).await
+        began
+    }
+
+    fn planned(&self) -> Result<Planned, Stop> {
+        let plan = self.read(|state| state.plan().cloned());
+        let plan = plan.ok_or_else(|| Stop::new(Reason::InternalError, "there is no plan"))?;
+        let estimate = estimate::of(self, &plan)?;
+        Ok(self.read(|state| Planned {
+            plan,
+            estimate,
+            tokens_used: state.tokens_used(),
+            cost: state.cost(),
+        }))
     }
 
     /// Performs actions until nothing is left to do, the run is told to stop, or its time is up.

@@ -2,6 +2,7 @@
 //!
 //! Source of the rules: the seeds' pipeline document, "Executor". What happens inside a step is in [`super::step`].
 
+use super::planner::can_run;
 use super::run::{Run, Stop};
 use super::state::order_of;
 use crate::event::RunEvent;
@@ -26,7 +27,7 @@ pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
     if run.read(super::state::RunState::cycle) == 1 && !unchanged.is_empty() {
         run.emit(&RunEvent::BaselineTaken { unchanged })?;
     }
-    let (input, changed) = run.ask::<PreExecutor>(input).await?;
+    let (input, changed) = run.ask_for::<PreExecutor>(input, |input| can_run(run, &input.plan)).await?;
     let cycle = run.read(super::state::RunState::cycle);
     if changed.is_empty() {
         let order = order(&input.plan)?;
@@ -38,11 +39,10 @@ pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
             scratchpad: None,
         });
     }
-    let plan = plan::validate(input.plan, &run.pipeline.tools.names())?;
     run.emit(&RunEvent::ExecutionStarted {
         cycle,
-        order: order(&plan)?,
-        plan: Some(plan),
+        order: order(&input.plan)?,
+        plan: Some(input.plan),
         prompt: Some(input.prompt),
         scratchpad: Some(input.scratchpad),
     })

@@ -4,10 +4,11 @@
 
 use std::sync::{Arc, LazyLock};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::answer::json_object;
 use super::criteria::{self, Criterion};
+use super::estimate::Call;
 use super::jury::Jury;
 use super::llm::Question;
 use super::planner::said;
@@ -104,6 +105,15 @@ async fn answer(run: &Run<'_>, input: &EvaluatorInput, bundles: &[Bundle]) -> Re
         criteria: criteria::read(&Value::Null, &criteria, bundles, false).unwrap_or_default(),
         ..Evaluation::new(Verdict::Fail, 0.0)
     })
+}
+
+/// Returns the call that the judge will be asked with, with what is known of it before any step has run.
+pub(super) fn call(run: &Run<'_>) -> Result<Call, Stop> {
+    let (prompt, criteria) = run.read(|state| (state.prompt().clone(), criteria::of(state.prompt())));
+    let input = EvaluatorInput { prompt, results: Vec::new(), scratchpad: Map::new() };
+    let system = run.render(Template::EvaluatorSystem, json!({"criteria": !criteria.is_empty()}))?;
+    let characters = system.len() + question(run, &input, &[], &criteria)?.content.len();
+    Ok(Call { model: run.pipeline.config.model.evaluator.clone(), characters })
 }
 
 fn question(

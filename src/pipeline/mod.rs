@@ -8,6 +8,7 @@ mod artifacts;
 mod cancel;
 mod criteria;
 mod driver;
+mod estimate;
 mod evaluator;
 mod executor;
 mod judge;
@@ -35,7 +36,8 @@ use crate::tool::Registry;
 use crate::workspace::Workspace;
 
 pub use cancel::{Cancel, Cause};
-pub use driver::Finished;
+pub use driver::{Finished, Given, Planned};
+pub use estimate::{Estimate, Spending};
 pub use recall::{RecallError, Recalled};
 
 /// Everything that a run needs, wired.

@@ -8,6 +8,7 @@ use super::answer::json_object;
 use super::llm::Question;
 use super::run::{Logged, Run, Stop};
 use super::shown;
+use super::state::order_of;
 use crate::event::{Role, RunEvent};
 use crate::hook::{PlannerInput, PostPlanner, PrePlanner};
 use crate::outcome::{LogLevel, Reason};
@@ -17,19 +18,46 @@ use crate::template::Template;
 
 pub(super) async fn plan(run: &Run<'_>) -> Result<(), Stop> {
     let began = run.monotonic();
+    let cycle = run.read(super::state::RunState::cycle);
+    let plan = match &run.given {
+        Some(plan) if cycle == 1 => check_given(run, plan.clone()).await?,
+        _ => make(run).await?,
+    };
+    let tokens_used = run.read(|state| state.role_tokens(Role::Planner));
+    let duration_ms = run.since(began);
+    let message = format!("plan: {}", crate::text::plural("step", plan.steps.len()));
+    run.emit(&RunEvent::PlanCompleted { cycle, plan, tokens_used, duration_ms })?;
+    run.log(Logged { step: None, tool: None, level: LogLevel::Info, message, duration_ms, tokens_used })
+}
+
+/// Lets hooks refuse a plan that was made before; it is executed as it is, or not at all.
+async fn check_given(run: &Run<'_>, given: Plan) -> Result<Plan, Stop> {
+    let (plan, changed) = run.ask::<PostPlanner>(given.clone()).await?;
+    if plan == given {
+        return Ok(plan);
+    }
+    let message = format!(
+        "postPlanner hook {} changed a plan that is to be executed as it is",
+        crate::text::ticked(&changed)
+    );
+    Err(Stop::new(Reason::HookStopped, message))
+}
+
+async fn make(run: &Run<'_>) -> Result<Plan, Stop> {
     let input = run.read(|state| PlannerInput {
         prompt: state.prompt().clone(),
         feedback: state.feedback().map(str::to_owned),
     });
     let (input, _) = run.ask::<PrePlanner>(input).await?;
     let plan = ask_planner(run, &input).await?;
-    let (plan, changed) = run.ask::<PostPlanner>(plan).await?;
-    let plan = if changed.is_empty() { plan } else { plan::validate(plan, &run.pipeline.tools.names())? };
-    let (cycle, tokens_used) = run.read(|state| (state.cycle(), state.role_tokens(Role::Planner)));
-    let duration_ms = run.since(began);
-    let message = format!("plan: {}", crate::text::plural("step", plan.steps.len()));
-    run.emit(&RunEvent::PlanCompleted { cycle, plan, tokens_used, duration_ms })?;
-    run.log(Logged { step: None, tool: None, level: LogLevel::Info, message, duration_ms, tokens_used })
+    let (plan, _) = run.ask_for::<PostPlanner>(plan, |plan| can_run(run, plan)).await?;
+    Ok(plan)
+}
+
+/// Returns why a plan cannot be executed, if it cannot: one that a hook changed is validated as one of a model is.
+pub(super) fn can_run(run: &Run<'_>, plan: &Plan) -> Result<(), String> {
+    plan::validate(plan.clone(), &run.pipeline.tools.names()).map_err(|e| e.to_string())?;
+    order_of(plan).map(drop)
 }
 
 async fn ask_planner(run: &Run<'_>, input: &PlannerInput) -> Result<Plan, Stop> {

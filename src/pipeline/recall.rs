@@ -45,6 +45,7 @@ impl Recalled {
             return Err(RecallError::NoTask);
         };
         let bounds = Bounds {
+            plan_only: false,
             max_cycles: u32::MAX,
             max_tokens: u64::MAX,
             max_tool_calls: None,

@@ -14,7 +14,7 @@ use crate::event::{Fanout, Purpose, RunEvent};
 use crate::evidence::CheckError;
 use crate::hook::{CycleMeta, HookFault, Point};
 use crate::outcome::{LogEntry, LogLevel, Reason, Usage};
-use crate::plan::PlanError;
+use crate::plan::{Plan, PlanError};
 use crate::provider::{Message, ProviderError};
 use crate::template::{Template, TemplateError};
 
@@ -45,7 +45,11 @@ impl From<CheckError> for Stop {
 
 impl From<HookFault> for Stop {
     fn from(fault: HookFault) -> Self {
-        Self::new(Reason::HookStopped, fault.to_string())
+        let reason = match fault {
+            HookFault::Aborted { .. } | HookFault::Failed { .. } => Reason::HookStopped,
+            HookFault::Unfit { .. } => Reason::CycleError,
+        };
+        Self::new(reason, fault.to_string())
     }
 }
 
@@ -74,6 +78,8 @@ pub(super) struct Logged<'a> {
 pub(super) struct Run<'p> {
     pub(super) pipeline: &'p Pipeline,
     pub(super) guard: Guard,
+    /// The plan of the first cycle, when somebody made it before.
+    pub(super) given: Option<Plan>,
     inner: Mutex<Inner>,
 }
 
@@ -84,7 +90,7 @@ struct Inner {
 
 impl<'p> Run<'p> {
     pub(super) fn new(pipeline: &'p Pipeline, state: RunState, fanout: Fanout, guard: Guard) -> Self {
-        Self { pipeline, guard, inner: Mutex::new(Inner { state, fanout }) }
+        Self { pipeline, guard, given: None, inner: Mutex::new(Inner { state, fanout }) }
     }
 
     /// Records a fact. A run that cannot be recorded must not go on.
@@ -131,6 +137,15 @@ impl<'p> Run<'p> {
 
     /// Asks the hooks of `P`, each one of which is an event; returns who replaced the payload as well.
     pub(super) async fn ask<P: Point>(&self, payload: P::Payload) -> Result<(P::Payload, Vec<String>), Stop> {
+        self.ask_for::<P>(payload, |_| Ok(())).await
+    }
+
+    /// As [`Self::ask`], for data that the run can only go on with if it `fits`.
+    pub(super) async fn ask_for<P: Point>(
+        &self,
+        payload: P::Payload,
+        fits: impl Fn(&P::Payload) -> Result<(), String>,
+    ) -> Result<(P::Payload, Vec<String>), Stop> {
         if !self.pipeline.hooks.listens::<P>() {
             return Ok((payload, Vec::new()));
         }
@@ -146,6 +161,7 @@ impl<'p> Run<'p> {
                 point: P::NAME.to_owned(),
                 hook: asked.hook,
                 outcome: asked.outcome,
+                changed: asked.changed,
                 error: asked.error,
                 duration_ms: millis(asked.took),
             });
@@ -153,7 +169,7 @@ impl<'p> Run<'p> {
                 unrecorded = emitted;
             }
         };
-        let answer = self.pipeline.hooks.ask::<P>(payload, meta, &*self.pipeline.clock, record).await;
+        let answer = self.pipeline.hooks.ask::<P>(payload, meta, &*self.pipeline.clock, fits, record).await;
         unrecorded?;
         Ok(answer?)
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
+use super::estimate::Call;
 use super::llm::{Fault, Question};
 use super::run::{Logged, Run, Stop};
 use super::shown;
@@ -51,11 +52,9 @@ pub(super) async fn run(run: &Run<'_>, index: usize) -> Result<(), Stop> {
         return Err(Stop::new(Reason::InternalError, "a step outside the plan was started"));
     };
     let id = planned.id.clone();
-    let (PreStepData { step, .. }, changed) =
-        run.ask::<PreStep>(PreStepData { step: planned, cycle }).await?;
-    if !changed.is_empty() {
-        check_changed(run, &id, &step)?;
-    }
+    let data = PreStepData { step: planned, cycle };
+    let (PreStepData { step, .. }, _) =
+        run.ask_for::<PreStep>(data, |data| can_stand_in(run, &id, &data.step)).await?;
     run.emit(&RunEvent::StepStarted { cycle, step: step.clone() })?;
     let began = run.monotonic();
     let ended = if step.tools.is_empty() { reason(run, &step).await } else { call_tools(run, &step).await };
@@ -81,13 +80,9 @@ pub(super) async fn run(run: &Run<'_>, index: usize) -> Result<(), Stop> {
 }
 
 /// A hook may rewrite a step, but not its place in the graph, and not to tools that do not exist.
-fn check_changed(run: &Run<'_>, id: &str, step: &Step) -> Result<(), Stop> {
+fn can_stand_in(run: &Run<'_>, id: &str, step: &Step) -> Result<(), String> {
     if step.id != id {
-        let message = format!(
-            "a preStep hook renamed step \"{id}\" to \"{}\": other steps depend on its name",
-            step.id
-        );
-        return Err(Stop::new(Reason::CycleError, message));
+        return Err(format!("Hook renamed step \"{id}\" to \"{}\": other steps depend on its name", step.id));
     }
     match step.tools.iter().find(|tool| run.pipeline.tools.get(tool).is_none()) {
         None => Ok(()),
@@ -96,7 +91,7 @@ fn check_changed(run: &Run<'_>, id: &str, step: &Step) -> Result<(), Stop> {
             step: step.id.clone(),
             available: run.pipeline.tools.names(),
         }
-        .into()),
+        .to_string()),
     }
 }
 
@@ -194,7 +189,7 @@ async fn invoke(
     run.warn_of_budgets()?;
     let began = run.monotonic();
     // A task of its own: a tool that computes without a pause must not keep the run from hearing of its time or of a signal.
-    let mut call = Call(tokio::spawn({
+    let mut call = Invocation(tokio::spawn({
         let (tool, context) = (Arc::clone(tool), Arc::clone(&context));
         async move { tool.invoke(params, &context).await }
     }));
@@ -223,9 +218,9 @@ async fn invoke(
 }
 
 /// A tool call under way; dropping it ends the call and everything that it started.
-struct Call(JoinHandle<Result<Value, ToolError>>);
+struct Invocation(JoinHandle<Result<Value, ToolError>>);
 
-impl Drop for Call {
+impl Drop for Invocation {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -273,6 +268,23 @@ fn record_observations(
         }
     }
     Ok(wrote)
+}
+
+/// Returns the calls that a step will make, with what is known of them before it runs.
+pub(super) fn calls(run: &Run<'_>, step: &Step) -> Result<Vec<Call>, Stop> {
+    let known = message(run, step, &[])?.content.len();
+    let model = model_of(run, step).to_owned();
+    if step.tools.is_empty() {
+        let system = run.render(Template::ExecutorReasoningSystem, json!({}))?;
+        return Ok(vec![Call { model, characters: known + system.len() }]);
+    }
+    let call = |name: &String| {
+        let system = run.render(Template::ExecutorSystem, json!({"tool": name}))?;
+        let schema = run.pipeline.tools.get(name).map(|tool| json!(tool.schema()).to_string());
+        let characters = known + system.len() + schema.map_or(0, |schema| schema.len());
+        Ok(Call { model: model.clone(), characters })
+    };
+    step.tools.iter().map(call).collect()
 }
 
 fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Value)]) -> Result<Message, Stop> {

@@ -5,13 +5,15 @@
 pub mod graph;
 mod parse;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use parse::{PlanError, answer_schema, parse, validate};
 
 /// The seeds' `Plan`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "Steps, and why they are those.")]
 pub struct Plan {
     /// Why the plan is shaped as it is.
     pub reasoning: String,
@@ -22,8 +24,9 @@ pub struct Plan {
 }
 
 /// The seeds' `PlanStep`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "A step of a plan.")]
 pub struct Step {
     /// Unique within the plan.
     pub id: String,

@@ -29,6 +29,7 @@ use tokio::process::ChildStdin;
 use tokio::time::{sleep, timeout};
 use tokio_util::task::TaskTracker;
 
+use crate::check::CommandLine;
 use crate::sandbox::Policy;
 
 use self::group::Group;
@@ -57,6 +58,24 @@ pub struct Setting {
     pub environment: BTreeMap<OsString, OsString>,
     /// Who stands between tepa and a command; without one, commands are not confined.
     pub supervisor: Option<Supervisor>,
+}
+
+impl Setting {
+    /// Returns the setting with further variables, and with the network or without it where `network` says so.
+    #[must_use]
+    pub fn handing<'v>(
+        mut self,
+        variables: impl IntoIterator<Item = (&'v String, &'v String)>,
+        network: Option<bool>,
+    ) -> Self {
+        let variables = variables.into_iter();
+        self.environment.extend(variables.map(|(name, value)| (name.into(), value.into())));
+        let policy = self.supervisor.as_mut().and_then(|supervisor| supervisor.policy.as_mut());
+        if let (Some(policy), Some(network)) = (policy, network) {
+            policy.network = network;
+        }
+        self
+    }
 }
 
 /// The program that confines commands and sees them off: tepa itself (Linux only).
@@ -171,6 +190,29 @@ pub enum ProcessError {
 }
 
 impl Command {
+    /// Returns the command that `line` says, without an input.
+    pub fn of(line: &CommandLine, folder: PathBuf, setting: Setting, timeout: Duration) -> Self {
+        match line {
+            CommandLine::Shell(script) => Self::shell(script, folder, &setting, timeout),
+            CommandLine::Words(words) => Self::program(words, folder, setting, timeout),
+        }
+    }
+
+    /// Returns the command whose first word is a program and whose others are its arguments, without an input.
+    pub fn program(words: &[String], folder: PathBuf, setting: Setting, timeout: Duration) -> Self {
+        let mut words = words.iter().map(Into::into);
+        let Setting { environment, supervisor } = setting;
+        Self {
+            program: words.next().unwrap_or_default(),
+            arguments: words.collect(),
+            folder,
+            environment,
+            input: None,
+            timeout,
+            supervisor,
+        }
+    }
+
     /// Returns the command that hands `script` to the shell of the system.
     pub fn shell(script: &str, folder: PathBuf, setting: &Setting, timeout: Duration) -> Self {
         let (program, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };

@@ -13,8 +13,9 @@ use crate::check::{Check, Holds};
 pub use file::{PromptFile, load};
 
 /// The seeds' `TepaPrompt`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "A task.")]
 pub struct Prompt {
     /// What to accomplish.
     pub goal: String,

@@ -161,36 +161,14 @@ pub(super) fn reason(text: &str) -> Vec<String> {
     clean::lines(&text::head_tail(text, REASON_HEAD, REASON_TAIL))
 }
 
-/// Returns the number with its thousands grouped: `12,345`.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
 /// Returns the count with its noun: `12,345 tokens`.
 pub(super) fn tokens(count: u64) -> String {
-    if count == 1 { "1 token".to_owned() } else { format!("{} tokens", grouped(count)) }
+    if count == 1 { "1 token".to_owned() } else { format!("{} tokens", text::grouped(count)) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_are_grouped() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_000), "1,000");
-        assert_eq!(grouped(12_345_678), "12,345,678");
-        assert_eq!(tokens(1), "1 token");
-    }
 
     #[test]
     fn brackets_name_only_what_applies() {

@@ -77,7 +77,7 @@ pub(super) fn provider(
                 max_retries: calls.max_retries,
                 base_delay: Duration::from_millis(calls.retry_base_delay),
             };
-            let log = (config.llm_log.enabled && options.journal).then(|| {
+            let log = (config.llm_log.enabled && options.log).then(|| {
                 let config::LlmLog { folder, include_content, .. } = &config.llm_log;
                 LlmLog::new(root.to_owned(), folder.into(), *include_content, environment.secrets().clone())
             });

@@ -5,6 +5,7 @@
 mod bounds;
 mod connect;
 mod ground;
+mod plan_file;
 mod secrets;
 mod toolbox;
 
@@ -15,14 +16,18 @@ use crate::config::{Catalog, Config, Environment, Prices};
 use crate::error::Error;
 use crate::event::{EventSink, Fanout, SystemClock};
 use crate::hook::HookBus;
+use crate::hooks;
 use crate::journal::{Journal, ResultFile};
-use crate::pipeline::{Cancel, Finished, Pipeline, Recalled};
+use crate::pipeline::{Cancel, Finished, Given, Pipeline, Recalled};
+use crate::plan::Plan;
 use crate::prompt::Prompt;
 use crate::report::{Format, ReportFile};
 use crate::secret::Secrets;
 use crate::template::Templates;
 
 pub use ground::Ground;
+use plan_file::MadeFor;
+pub use plan_file::PlanFile;
 pub use secrets::learn_secrets;
 pub use toolbox::Toolbox;
 
@@ -41,6 +46,12 @@ pub struct Options {
     pub protected: Vec<PathBuf>,
     /// Whether to record the run under `.tepa/runs`.
     pub journal: bool,
+    /// Whether to log model calls, if the configuration says so.
+    pub log: bool,
+    /// The plan to execute.
+    pub plan: Option<PlanFile>,
+    /// Whether the planner goes on when that plan did not pass.
+    pub replan: bool,
 }
 
 /// What there is to do.
@@ -52,11 +63,22 @@ pub enum Task {
     Evaluate(Box<Recalled>),
 }
 
+impl Task {
+    fn prompt(&self) -> &Prompt {
+        match self {
+            Self::Run(prompt) => prompt,
+            Self::Evaluate(recalled) => &recalled.prompt,
+        }
+    }
+}
+
 /// A wired run that has not started.
 pub struct Session {
     pipeline: Pipeline,
     toolbox: Toolbox,
     task: Task,
+    given: Option<Plan>,
+    replan: bool,
     run_id: String,
     secrets: Secrets,
     required_sinks: Vec<Box<dyn EventSink>>,
@@ -87,11 +109,26 @@ impl Session {
         let (provider, recording) = connect::provider(&config, catalog, environment, &options, root)?;
         let templates =
             Templates::load().map_err(|e| Error::broken("the templates are broken").because(&e))?;
+        let mut hooks = HookBus::default();
+        let mut protected = options.protected;
+        let site = hooks::Site {
+            workspace: Arc::clone(&ground.workspace),
+            setting: Arc::clone(&ground.setting),
+            temporary: environment.temporary(),
+        };
+        protected.extend(hooks::register(&mut hooks, &config.events, task.prompt(), environment, site)?);
         // What costs the most comes when nothing else can go wrong on the way.
         let mut toolbox = match &task {
             Task::Run(_) => Toolbox::connect(&config, environment, root).await?,
             // The judge has no tools.
             Task::Evaluate(_) => Toolbox::default(),
+        };
+        let given = match (&task, options.plan) {
+            (Task::Run(prompt), Some(file)) => {
+                let made_for = MadeFor::of(prompt, &config, &toolbox.registry)?;
+                Some(file.plan_for(&made_for, &toolbox.registry)?)
+            }
+            _ => None,
         };
         let run_id = uuid::Uuid::now_v7().to_string();
         // The files that appear at the end come first: the journal's last line must not say more than they could keep.
@@ -112,11 +149,11 @@ impl Session {
         let pipeline = Pipeline {
             provider,
             tools: std::mem::take(&mut toolbox.registry),
-            hooks: HookBus::default(),
+            hooks,
             workspace: Arc::clone(&ground.workspace),
             config,
             prices,
-            protected: options.protected,
+            protected,
             setting: Arc::clone(&ground.setting),
             temporary: environment.temporary(),
             confinement: ground.confinement.clone(),
@@ -124,7 +161,8 @@ impl Session {
             clock: Arc::<SystemClock>::clone(&clock),
         };
         let secrets = environment.secrets().clone();
-        Ok(Self { pipeline, toolbox, task, run_id, secrets, required_sinks, clock, ground })
+        let replan = options.replan;
+        Ok(Self { pipeline, toolbox, task, given, replan, run_id, secrets, required_sinks, clock, ground })
     }
 
     /// Returns the hooks of the run, for a caller that embeds tepa.
@@ -133,18 +171,49 @@ impl Session {
     }
 
     /// Runs to the settlement, showing every event to `sinks`; nothing that was started for the run is left afterwards.
-    pub async fn run(self, sinks: Vec<Box<dyn EventSink>>, cancel: &Cancel) -> Finished {
-        let mut all = self.required_sinks;
-        all.extend(sinks);
-        let fanout = Fanout::new(self.run_id.clone(), self.clock, self.secrets, all)
-            .warning("tools", self.toolbox.warnings.clone());
-        let finished = match self.task {
-            Task::Run(prompt) => self.pipeline.run(&self.run_id, prompt, fanout, cancel).await,
-            Task::Evaluate(recalled) => self.pipeline.evaluate(&self.run_id, *recalled, fanout, cancel).await,
+    pub async fn run(mut self, sinks: Vec<Box<dyn EventSink>>, cancel: &Cancel) -> Finished {
+        let (fanout, run_id) = (self.fanout(sinks), self.run_id.as_str());
+        let finished = match (self.task, self.given) {
+            (Task::Run(prompt), None) => self.pipeline.run(run_id, prompt, fanout, cancel).await,
+            (Task::Run(prompt), Some(plan)) => {
+                let given = Given { prompt, plan, replan: self.replan };
+                self.pipeline.execute(run_id, given, fanout, cancel).await
+            }
+            (Task::Evaluate(recalled), _) => self.pipeline.evaluate(run_id, *recalled, fanout, cancel).await,
         };
         self.toolbox.close().await;
         self.ground.leave().await;
         finished
+    }
+
+    /// Makes a plan and executes nothing.
+    ///
+    /// # Errors
+    /// There is no plan: how that ended. A plan that cannot be put into a file is a bug.
+    pub async fn plan(
+        mut self,
+        sinks: Vec<Box<dyn EventSink>>,
+        cancel: &Cancel,
+    ) -> Result<Result<PlanFile, Finished>, Error> {
+        let fanout = self.fanout(sinks);
+        let prompt = match self.task {
+            Task::Run(prompt) => prompt,
+            Task::Evaluate(recalled) => recalled.prompt,
+        };
+        let made_for = MadeFor::of(&prompt, &self.pipeline.config, &self.pipeline.tools)?;
+        let goal = prompt.goal.clone();
+        let planned = self.pipeline.plan(&self.run_id, prompt, fanout, cancel).await;
+        self.toolbox.close().await;
+        self.ground.leave().await;
+        Ok(planned.map(|planned| PlanFile::new(&planned, goal, made_for)))
+    }
+
+    fn fanout(&mut self, sinks: Vec<Box<dyn EventSink>>) -> Fanout {
+        let mut all = std::mem::take(&mut self.required_sinks);
+        all.extend(sinks);
+        let clock = Arc::<SystemClock>::clone(&self.clock);
+        Fanout::new(self.run_id.clone(), clock, self.secrets.clone(), all)
+            .warning("tools", self.toolbox.warnings.clone())
     }
 }
 

@@ -44,11 +44,12 @@ pub fn learn_secrets(config: &Config, environment: &Environment) -> Result<Vec<S
     Ok((short > 0).then(warning).into_iter().collect())
 }
 
-/// Learns what the configuration itself hands to servers and tools under the name of a secret: it stands in the record of a run.
+/// Learns what the configuration itself hands to servers, tools and hooks under the name of a secret: it stands in the record of a run.
 fn learn_written(config: &Config, environment: &Environment) {
     let servers = config.mcp_servers.values().flat_map(|server| server.env.iter().chain(&server.headers));
     let tools = config.custom_tools.iter().flat_map(|tool| &tool.env);
-    for (_, value) in servers.chain(tools).filter(|(name, _)| is_secret_name(name)) {
+    let hooks = config.events.all().flat_map(|hook| &hook.env);
+    for (_, value) in servers.chain(tools).chain(hooks).filter(|(name, _)| is_secret_name(name)) {
         // A variable that is not set is found when the value is used.
         let filled = environment.expand(value).unwrap_or_default();
         let parts = [filled.as_str(), filled.rsplit(' ').next().unwrap_or_default()];

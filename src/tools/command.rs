@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::config::{CommandEffect, CustomTool, Environment};
 use crate::error::Error;
-use crate::process::{self, Command, OUTPUT_LIMIT, Setting};
+use crate::process::{self, Command, OUTPUT_LIMIT};
 use crate::text;
 use crate::tool::{AnyTool, Effect, ToolContext, ToolError, ToolSchema};
 
@@ -36,11 +36,7 @@ pub fn custom(settings: &[CustomTool], environment: &Environment) -> Result<Vec<
 
 fn command_tool(mut settings: CustomTool, environment: &Environment) -> Result<Box<dyn AnyTool>, Error> {
     let name = settings.name.clone();
-    for (variable, value) in &mut settings.env {
-        *value = environment.expand(value).map_err(|e| {
-            Error::usage(format!("cannot fill in `{variable}` of the custom tool `{name}`: {e}"))
-        })?;
-    }
+    environment.fill(&mut settings.env, &format!("the custom tool `{name}`"))?;
     let schema = ToolSchema {
         parameters: settings.parameters.clone(),
         ..ToolSchema::new(&name, &settings.description)
@@ -54,22 +50,11 @@ fn command_tool(mut settings: CustomTool, environment: &Environment) -> Result<B
 impl CommandTool {
     /// Returns the process of one call, confined as every command but for the network, if the configuration says so.
     fn process(&self, params: &Value, context: &ToolContext) -> Command {
-        let mut words = self.settings.command.iter().map(Into::into);
-        let Setting { mut environment, mut supervisor } = context.setting().clone();
-        environment.extend(self.settings.env.iter().map(|(name, value)| (name.into(), value.into())));
-        let policy = supervisor.as_mut().and_then(|supervisor| supervisor.policy.as_mut());
-        if let (Some(policy), Some(network)) = (policy, self.settings.network) {
-            policy.network = network;
-        }
-        Command {
-            supervisor,
-            program: words.next().unwrap_or_default(),
-            arguments: words.collect(),
-            folder: context.workspace().root().to_owned(),
-            environment,
-            input: Some(params.to_string().into_bytes()),
-            timeout: self.timeout().unwrap_or(context.timeout()).saturating_add(BEYOND),
-        }
+        let CustomTool { command, env, network, .. } = &self.settings;
+        let setting = context.setting().clone().handing(env, *network);
+        let timeout = self.timeout().unwrap_or(context.timeout()).saturating_add(BEYOND);
+        let command = Command::program(command, context.workspace().root().to_owned(), setting, timeout);
+        Command { input: Some(params.to_string().into_bytes()), ..command }
     }
 
     async fn call(&self, params: Value, context: &ToolContext) -> Result<Value, ToolError> {

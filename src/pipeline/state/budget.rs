@@ -10,6 +10,8 @@ const LOW: u64 = 80;
 /// When the fold says stop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bounds {
+    /// Whether there is nothing to do once a plan is there.
+    pub plan_only: bool,
     /// Cycles.
     pub max_cycles: u32,
     /// Tokens over all model calls.

@@ -208,6 +208,7 @@ impl RunState {
                 _ => vec![Action::StartCycle(self.cycle + 1)],
             },
             Phase::Planning => vec![Action::Plan],
+            Phase::Planned if self.bounds.plan_only => vec![Action::Settle],
             Phase::Planned => vec![Action::StartExecution],
             Phase::Executing => self.ready_steps(),
             Phase::Executed => vec![Action::Evaluate],
@@ -227,6 +228,11 @@ impl RunState {
             }
             (None, None) => Settlement::stopped(Reason::InternalError, "the run ended without a verdict"),
         }
+    }
+
+    /// Returns whether the run cannot or must not go on.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_some()
     }
 
     /// Returns the task as it was given.

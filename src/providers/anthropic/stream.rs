@@ -11,7 +11,8 @@ use super::wire::{self, Complaint};
 use crate::outcome::Usage;
 use crate::provider::ProviderError;
 use crate::providers::dialect::Collect;
-use crate::providers::{estimate, sse};
+use crate::providers::sse;
+use crate::text;
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -153,7 +154,7 @@ impl Collect for Stream {
         self.fold(event)?;
         let mut usage = wire::usage(&self.usage);
         if !self.counted {
-            usage.output = usage.output.max(estimate::tokens(self.chars));
+            usage.output = usage.output.max(text::tokens_in(self.chars));
         }
         Ok(usage)
     }

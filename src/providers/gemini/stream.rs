@@ -10,7 +10,8 @@ use super::wire::Tokens;
 use crate::outcome::Usage;
 use crate::provider::ProviderError;
 use crate::providers::dialect::Collect;
-use crate::providers::{estimate, sse};
+use crate::providers::sse;
+use crate::text;
 
 /// What came of a stream so far.
 #[derive(Default)]
@@ -44,7 +45,7 @@ impl Collect for Collected {
         }
         self.body.extend(piece);
         let tokens = Tokens::deserialize(&self.tokens).map_err(|error| unreadable(&error.to_string()))?;
-        Ok(tokens.usage(estimate::tokens(self.characters)))
+        Ok(tokens.usage(text::tokens_in(self.characters)))
     }
 
     fn whole(self: Box<Self>) -> Option<Value> {

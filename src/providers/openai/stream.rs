@@ -10,8 +10,9 @@ use crate::outcome::Usage;
 use crate::provider::ProviderError;
 use crate::providers::complaint::Complaint;
 use crate::providers::dialect::Collect;
+use crate::providers::sse;
 use crate::providers::tokens::Tokens;
-use crate::providers::{estimate, sse};
+use crate::text;
 
 /// One stream.
 #[derive(Debug, Default)]
@@ -40,7 +41,7 @@ impl Collect for Stream {
             _ => self.said += data["delta"].as_str().map_or(0, |delta| delta.chars().count()),
         }
         let counted = self.whole.as_ref().and_then(|whole| Tokens::deserialize(&whole["usage"]).ok());
-        let estimated = || Usage { output: estimate::tokens(self.said), ..Usage::default() };
+        let estimated = || Usage { output: text::tokens_in(self.said), ..Usage::default() };
         Ok(counted.map(Usage::from).filter(|usage| usage.total() > 0).unwrap_or_else(estimated))
     }
 

@@ -10,8 +10,9 @@ use crate::outcome::Usage;
 use crate::provider::ProviderError;
 use crate::providers::complaint::Complaint;
 use crate::providers::dialect::Collect;
+use crate::providers::sse;
 use crate::providers::tokens::Tokens;
-use crate::providers::{estimate, sse};
+use crate::text;
 
 /// What the stream has said so far.
 #[derive(Debug, Default)]
@@ -131,7 +132,7 @@ impl Collect for Stream {
             }
         }
         let counted = self.usage.as_ref().and_then(|usage| Tokens::deserialize(usage).ok());
-        let estimated = || Usage { output: estimate::tokens(self.said), ..Usage::default() };
+        let estimated = || Usage { output: text::tokens_in(self.said), ..Usage::default() };
         Ok(counted.map(Usage::from).filter(|usage| usage.total() > 0).unwrap_or_else(estimated))
     }
 

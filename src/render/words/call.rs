@@ -8,18 +8,26 @@ use super::value;
 use crate::event::{HookOutcome, Purpose, Role};
 use crate::outcome::Usage;
 use crate::render::ink::{Text, Tone};
-use crate::render::message::{Mark, Message, Place, grouped, tokens};
+use crate::render::message::{Mark, Message, Place, tokens};
 use crate::text;
 
 /// Returns that a hook was asked.
-pub(super) fn hook(cycle: u32, point: &str, hook: &str, outcome: HookOutcome) -> Message {
+pub(super) fn hook(cycle: u32, point: &str, hook: &str, outcome: HookOutcome, changed: &[String]) -> Message {
     let (tone, word) = match outcome {
         HookOutcome::Kept => (Tone::Plain, "kept the data"),
         HookOutcome::Replaced => (Tone::Caution, "replaced the data"),
         HookOutcome::Stopped => (Tone::Bad, "stopped the run"),
         HookOutcome::Failed => (Tone::Bad, "failed"),
     };
-    Message::new(Place::cycle(cycle), Text::of(Tone::Plain, format!("{point} hook {hook} ")).add(tone, word))
+    let message = Message::new(
+        Place::cycle(cycle),
+        Text::of(Tone::Plain, format!("{point} hook {hook} ")).add(tone, word),
+    );
+    if changed.is_empty() {
+        message
+    } else {
+        message.prose(Tone::Faint, &format!("changed {}", changed.join(", ")))
+    }
 }
 
 /// Returns that a model call is tried again.
@@ -49,9 +57,9 @@ pub(super) fn model(
     }
     let mut message = message
         .measured(format!("{} in", tokens(usage.input)))
-        .measured(format!("{} out", grouped(usage.output)));
+        .measured(format!("{} out", text::grouped(usage.output)));
     if usage.cached > 0 {
-        message = message.measured(format!("{} cached", grouped(usage.cached)));
+        message = message.measured(format!("{} cached", text::grouped(usage.cached)));
     }
     message
 }

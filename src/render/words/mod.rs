@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::ink::{Text, Tone};
-use super::message::{Message, Place, grouped, tokens};
+use super::message::{Message, Place, tokens};
 use crate::config::LoggingLevel;
 use crate::event::RunEvent;
 use crate::outcome::{LogEntry, LogLevel, Verdict};
@@ -93,7 +93,7 @@ impl Words {
 
     /// Returns what is left of the budget, if there is one: `98,500 left`.
     fn left(&self) -> Option<String> {
-        self.budget.map(|budget| format!("{} left", grouped(budget.saturating_sub(self.spent))))
+        self.budget.map(|budget| format!("{} left", text::grouped(budget.saturating_sub(self.spent))))
     }
 
     fn standard(&self, event: &RunEvent) -> Vec<Message> {
@@ -141,9 +141,9 @@ impl Words {
         match event {
             RunEvent::RunStarted { provider, config, tools, .. } => Some(setup(provider, config, tools)),
             RunEvent::SandboxApplied { confinement } => Some(sandbox(confinement)),
-            RunEvent::HookCompleted { cycle, point, hook, outcome, error, duration_ms } => {
+            RunEvent::HookCompleted { cycle, point, hook, outcome, changed, error, duration_ms } => {
                 let message =
-                    call::hook(*cycle, point, hook, *outcome).measured(text::duration(*duration_ms));
+                    call::hook(*cycle, point, hook, *outcome, changed).measured(text::duration(*duration_ms));
                 Some(message.because(error.as_deref().unwrap_or_default()))
             }
             RunEvent::LlmRetry { purpose, retry, delay_ms, error } => {

@@ -1,4 +1,4 @@
-//! Owns the scripts that the commands of checks name: taken when the run begins, so that the run cannot rewrite its own judge.
+//! Owns the scripts that the commands of checks and hooks name: taken when the run begins, so that the run cannot rewrite those who watch it.
 //!
 //! They are kept in memory and put on disk only to be run. A file that is an expected output is what a command judges, not what it judges
 //! by, and stays where it is.
@@ -9,8 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::CheckError;
-use crate::check::{Check, CommandLine};
+use crate::check::CommandLine;
 use crate::prompt::Prompt;
 use crate::workspace::{LARGEST_HASHED, Workspace, WorkspaceError};
 
@@ -24,9 +23,11 @@ const BEFORE_COMMANDS: [&str; 11] =
 
 /// The files that commands name, as they were.
 #[derive(Debug, Default)]
-pub(super) struct Scripts {
+pub struct Scripts {
     /// The content, by the word that a command uses.
     files: BTreeMap<String, Script>,
+    /// What leads out of the workspace, such as an interpreter of a virtual environment: not copied, but the run must not lead it elsewhere.
+    ways_out: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -39,42 +40,44 @@ struct Script {
 }
 
 impl Scripts {
-    /// Takes every file of the workspace that a command of `prompt` names.
-    pub(super) fn take(prompt: &Prompt, workspace: &Workspace) -> Result<Self, CheckError> {
-        let expected: Vec<PathBuf> =
-            prompt.expected_paths().filter_map(|(path, _)| workspace.relative(path).ok()).collect();
-        let mut files = BTreeMap::new();
-        for of in prompt.expected() {
-            for check in &of.checks {
-                let Check::Command(command) = check else { continue };
-                for word in words(&command.run) {
-                    if files.contains_key(word) || !is_script(word, &expected, workspace) {
-                        continue;
-                    }
-                    let script = Script::take(word, workspace).map_err(|error| CheckError {
-                        check: check.name(),
-                        path: of.path.clone(),
-                        reason: error.to_string(),
-                    })?;
-                    files.insert(word.to_owned(), script);
+    /// Takes every file of the workspace that `line` names and that is none of `outputs`; one that is there already stays what it was.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn take(
+        &mut self,
+        line: &CommandLine,
+        outputs: &Outputs,
+        workspace: &Workspace,
+    ) -> Result<(), WorkspaceError> {
+        for word in words(line) {
+            let Some(relative) = outputs.leave(word, workspace) else { continue };
+            match workspace.facts(word) {
+                Ok(facts) if facts.is_file && !self.files.contains_key(word) => {
+                    self.files.insert(word.to_owned(), Script::take(word, workspace)?);
                 }
+                Err(WorkspaceError::Outside(_) | WorkspaceError::Hidden(_)) => {
+                    self.ways_out.push(workspace.root().join(relative));
+                }
+                _ => {}
             }
         }
-        Ok(Self { files })
+        Ok(())
     }
 
     /// Returns where the files are.
-    pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
-        self.files.values().flat_map(|script| script.places.iter().map(PathBuf::as_path))
+    pub fn places(&self) -> impl Iterator<Item = &Path> {
+        let files = self.files.values().flat_map(|script| &script.places);
+        files.chain(&self.ways_out).map(PathBuf::as_path)
     }
 
     /// Puts the files into a folder of their own in `parent`, or says why that cannot be done.
-    pub(super) fn unpack(&self, parent: &Path) -> Result<Copies, String> {
+    pub fn unpack(&self, parent: &Path) -> Result<Copies, String> {
         if self.files.is_empty() {
             return Ok(Copies::default());
         }
         let fail = |e: std::io::Error| format!("its scripts cannot be copied to `{}`: {e}", parent.display());
-        let folder = tempfile::Builder::new().prefix("tepa-checks-").tempdir_in(parent).map_err(fail)?;
+        let folder = tempfile::Builder::new().prefix("tepa-scripts-").tempdir_in(parent).map_err(fail)?;
         let root = folder.path().canonicalize().map_err(fail)?;
         // The names of the copies become part of lines for a shell.
         if root.to_str().is_none_or(|path| path.contains(BETWEEN_WORDS)) {
@@ -111,9 +114,26 @@ impl Script {
     }
 }
 
+/// The files that a run is to make: commands look at them, and do not consist of them.
+#[derive(Debug)]
+pub struct Outputs(Vec<PathBuf>);
+
+impl Outputs {
+    /// Returns the expected outputs of `prompt`.
+    pub fn of(prompt: &Prompt, workspace: &Workspace) -> Self {
+        Self(prompt.expected_paths().filter_map(|(path, _)| workspace.relative(path).ok()).collect())
+    }
+
+    /// Returns where in the workspace `word` is, unless it is in none or an output.
+    fn leave(&self, word: &str, workspace: &Workspace) -> Option<PathBuf> {
+        let relative = workspace.relative(word).ok()?;
+        (!self.0.iter().any(|path| relative.starts_with(path))).then_some(relative)
+    }
+}
+
 /// Scripts on disk, for as long as this lives.
 #[derive(Debug, Default)]
-pub(super) struct Copies {
+pub struct Copies {
     /// The copy, by the word that a command uses.
     paths: BTreeMap<String, String>,
     /// The folder that they are in, with a slash behind it.
@@ -123,12 +143,12 @@ pub(super) struct Copies {
 
 impl Copies {
     /// Returns whether there is a copy of what a command calls `word`.
-    pub(super) fn stand_in_for(&self, word: &str) -> bool {
+    pub fn stand_in_for(&self, word: &str) -> bool {
         self.paths.contains_key(word)
     }
 
     /// Returns what a command said with its scripts called as they are in the workspace: nobody knows the folder of the copies.
-    pub(super) fn named_in(&self, text: &str) -> String {
+    pub fn named_in(&self, text: &str) -> String {
         match &self.root {
             Some(root) => text.replace(root, ""),
             None => text.to_owned(),
@@ -136,7 +156,7 @@ impl Copies {
     }
 
     /// Returns the line with the copies in the place of the files that it names.
-    pub(super) fn instead_in(&self, line: &CommandLine) -> CommandLine {
+    pub fn instead_in(&self, line: &CommandLine) -> CommandLine {
         match line {
             CommandLine::Shell(text) => CommandLine::Shell(self.instead(text)),
             CommandLine::Words(words) => CommandLine::Words(
@@ -164,7 +184,7 @@ impl Copies {
 }
 
 /// Returns the words of a line that may name a script.
-pub(super) fn words(line: &CommandLine) -> Vec<&str> {
+pub fn words(line: &CommandLine) -> Vec<&str> {
     let inner = |text| words_of(text).into_iter().map(|(_, word)| word);
     match line {
         CommandLine::Shell(text) => inner(text).collect(),
@@ -205,12 +225,6 @@ fn words_of(text: &str) -> Vec<(usize, &str)> {
     words
 }
 
-fn is_script(word: &str, expected: &[PathBuf], workspace: &Workspace) -> bool {
-    let Ok(relative) = workspace.relative(word) else { return false };
-    !expected.iter().any(|path| relative.starts_with(path))
-        && workspace.facts(word).is_ok_and(|facts| facts.is_file)
-}
-
 #[cfg(unix)]
 fn read_only(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -248,10 +262,13 @@ mod tests {
         }
         let run = "./check.sh lib/more.sh out/report.md; test -f check.sh";
         let prompt: Prompt = serde_json::from_value(json!({"goal": "g", "expectedOutput": [
-            {"path": "out", "description": "d"}, {"description": "d", "checks": [{"command": {"run": run}}]},
-            {"description": "d", "checks": [{"command": {"run": ["sh", "-c", "cat check.sh"]}}]}]}))
+            {"path": "out", "description": "d"}]}))
         .unwrap();
-        let scripts = Scripts::take(&prompt, &workspace).unwrap();
+        let mut scripts = Scripts::default();
+        let outputs = Outputs::of(&prompt, &workspace);
+        for line in [CommandLine::Shell(run.to_owned()), CommandLine::Shell("cat check.sh".to_owned())] {
+            scripts.take(&line, &outputs, &workspace).unwrap();
+        }
         workspace.write("check.sh", b"now").unwrap();
         let root = workspace.root();
         let places: Vec<_> = scripts.places().collect();
@@ -268,5 +285,25 @@ mod tests {
         let line = copies.instead_in(&CommandLine::Words(words)).to_string();
         assert_eq!(line, format!("sh -c cat {folder}/check.sh"));
         assert_eq!(fs::read(format!("{folder}/check.sh")).unwrap(), b"then");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_leads_out_of_the_workspace_is_not_copied_but_must_not_lead_elsewhere() {
+        let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(outside.path().join("guard.sh"), "exit 0").unwrap();
+        std::os::unix::fs::symlink(outside.path(), dir.path().join("shared")).unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let prompt = serde_json::from_value(json!({"goal": "g", "expectedOutput": "e"})).unwrap();
+        let mut scripts = Scripts::default();
+        let line = CommandLine::Shell("sh shared/guard.sh shared/absent /dev/null absent".to_owned());
+        scripts.take(&line, &Outputs::of(&prompt, &workspace), &workspace).unwrap();
+        let root = workspace.root();
+        assert_eq!(
+            scripts.places().collect::<Vec<_>>(),
+            [root.join("shared/guard.sh"), root.join("shared/absent")]
+        );
+        let copies = scripts.unpack(Path::new("/no/such/folder")).unwrap();
+        assert_eq!(copies.instead_in(&line), line);
     }
 }

@@ -1,0 +1,183 @@
+//! Owns plan files: a plan, and what it was made for. One that was made for something else is refused, and it is said what differs.
+//!
+//! What it was made for is kept as hashes, key by key: a plan file may be passed on, and says nothing of a configuration.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::config::Config;
+use crate::digest;
+use crate::error::{Error, Message};
+use crate::pipeline::{Estimate, Planned};
+use crate::plan::{self, Plan, PlanError};
+use crate::prompt::Prompt;
+use crate::text;
+use crate::tool::Registry;
+
+/// The version of the form.
+const SCHEMA: &str = "tepa.plan/1";
+
+/// The largest file that is read, in bytes.
+const LARGEST: u64 = 16 << 20;
+
+/// Keys of the configuration that change nothing about what is executed.
+const BESIDE_THE_POINT: [&str; 2] = ["logging", "llmLog"];
+
+/// A plan file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PlanFile {
+    schema: String,
+    /// tepa's version.
+    version: String,
+    /// The goal, for whoever reads the file.
+    goal: String,
+    plan: Value,
+    estimate: Estimate,
+    made_for: MadeFor,
+}
+
+/// What a plan was made for: hashes by key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct MadeFor {
+    prompt: BTreeMap<String, String>,
+    config: BTreeMap<String, String>,
+    tools: BTreeMap<String, String>,
+}
+
+impl PlanFile {
+    pub(super) fn new(planned: &Planned, goal: String, made_for: MadeFor) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            goal,
+            plan: json!(planned.plan),
+            estimate: planned.estimate.clone(),
+            made_for,
+        }
+    }
+
+    /// Reads the file at `path`, which messages call `name`.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no plan file.
+    pub fn read(path: &Path, name: &str) -> Result<Self, Error> {
+        let fail = |e: &(dyn std::error::Error + 'static)| {
+            Error::usage(format!("cannot use the plan in `{name}`"))
+                .because(e)
+                .hint(format!("make one with `tepa plan PROMPT -o {name}`"))
+        };
+        let found = fs::metadata(path).map_err(|e| fail(&e))?;
+        if !found.is_file() || found.len() > LARGEST {
+            return Err(Error::usage(format!("`{name}` is no plan file: it is no file, or much too large")));
+        }
+        let value: Value =
+            serde_json::from_slice(&fs::read(path).map_err(|e| fail(&e))?).map_err(|e| fail(&e))?;
+        match value.get("schema").and_then(Value::as_str) {
+            Some(SCHEMA) => {}
+            Some(other) => {
+                let message =
+                    format!("the plan in `{name}` has the form `{other}`, and this tepa reads `{SCHEMA}`");
+                return Err(Error::usage(message));
+            }
+            None => {
+                return Err(Error::usage(format!("`{name}` is no plan file: it says no `schema`"))
+                    .hint(format!("make one with `tepa plan PROMPT -o {name}`")));
+            }
+        }
+        serde_json::from_value(value).map_err(|e| fail(&e))
+    }
+
+    /// Returns the plan.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn plan(&self) -> Result<Plan, Error> {
+        serde_json::from_value(self.plan.clone())
+            .map_err(|e| Error::usage("the plan file holds no plan").because(&e))
+    }
+
+    /// Returns what executing the plan will cost.
+    pub fn estimate(&self) -> &Estimate {
+        &self.estimate
+    }
+
+    /// Returns the plan, if it was made for this and can be executed.
+    ///
+    /// # Errors
+    /// It was made for something else, or is no plan that could be executed.
+    pub(super) fn plan_for(&self, now: &MadeFor, registry: &Registry) -> Result<Plan, Error> {
+        let differences = self.made_for.differences(now);
+        if !differences.is_empty() {
+            return Err(Error::Usage(Message {
+                text: "the plan was made for something else".to_owned(),
+                causes: differences,
+                hint: Some("make it again with `tepa plan`, or run with what it was made for".to_owned()),
+            }));
+        }
+        let refused = |causes: Vec<String>| {
+            let text = "the plan cannot be executed".to_owned();
+            Error::Usage(Message { text, causes, hint: None })
+        };
+        let plan = plan::parse(&self.plan, &registry.names()).map_err(|error| match error {
+            PlanError::Malformed(faults) => refused(faults),
+            other => refused(vec![other.to_string()]),
+        })?;
+        plan::graph::order(&plan.steps).map_err(|e| refused(vec![e.to_string()]))?;
+        Ok(plan)
+    }
+}
+
+impl MadeFor {
+    /// Returns what a plan is made for now.
+    pub(super) fn of(prompt: &Prompt, config: &Config, registry: &Registry) -> Result<Self, Error> {
+        let fail = |e: serde_json::Error| Error::broken("what a plan is made for is not JSON").because(&e);
+        let mut config = config.recorded().map_err(fail)?;
+        for key in BESIDE_THE_POINT {
+            if let Some(config) = config.as_object_mut() {
+                config.shift_remove(key);
+            }
+        }
+        let tools: Map<String, Value> =
+            registry.schemas().into_iter().map(|schema| (schema.name.clone(), json!(schema))).collect();
+        Ok(Self {
+            prompt: hashes(&serde_json::to_value(prompt).map_err(fail)?)?,
+            config: hashes(&config)?,
+            tools: hashes(&Value::Object(tools))?,
+        })
+    }
+
+    fn differences(&self, now: &Self) -> Vec<String> {
+        let of = |what: &str, then: &BTreeMap<String, String>, now: &BTreeMap<String, String>| {
+            let keys: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
+            let differ: Vec<&String> =
+                keys.into_iter().filter(|key| then.get(*key) != now.get(*key)).collect();
+            (!differ.is_empty()).then(|| format!("{what} in {}", text::ticked(differ)))
+        };
+        [
+            of("the prompt differs", &self.prompt, &now.prompt),
+            of("the configuration differs", &self.config, &now.config),
+            of("the tools differ", &self.tools, &now.tools),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// Returns the hash of each value of an object.
+fn hashes(object: &Value) -> Result<BTreeMap<String, String>, Error> {
+    let entries = object.as_object().into_iter().flatten();
+    entries
+        .map(|(key, value)| {
+            let (_, hash) = digest::sha256(value.to_string().as_bytes())
+                .map_err(|e| Error::broken("a hash cannot be made").because(&e))?;
+            Ok((key.clone(), hash))
+        })
+        .collect()
+}
