@@ -479,7 +479,10 @@ fn a_run_is_a_child_of_the_trace_around_it_and_its_commands_are_children_of_the_
     let collector = Collector::start();
     let folder = folder(TELLS, TELLING);
     let variables = [("TRACEPARENT", PARENT), ("TRACESTATE", "vendor=1"), (ENDPOINT, &collector.url)];
-    let output = finish(&mut run(folder.path(), &variables));
+    let hook = json!({"command": ["sh", "-c", "printenv TRACEPARENT TRACESTATE > hooked.txt"]});
+    fs::write(folder.path().join("hooks.json"), json!({"events": {"prePlanner": [hook]}}).to_string())
+        .unwrap();
+    let output = finish(run(folder.path(), &variables).args(["--config", "hooks.json"]));
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let trace = collector.trace();
     let root = trace.root();
@@ -487,9 +490,12 @@ fn a_run_is_a_child_of_the_trace_around_it_and_its_commands_are_children_of_the_
     assert_eq!(hex(&root.parent_span_id), "00f067aa0ba902b7");
     assert_eq!(root.trace_state, "vendor=1");
     let told = format!("00-{}-{}-01\nvendor=1\n", hex(&root.trace_id), hex(&root.span_id));
-    for file in ["told.txt", "checked.txt"] {
+    for file in ["hooked.txt", "told.txt", "checked.txt"] {
         assert_eq!(fs::read_to_string(folder.path().join(file)).unwrap(), told, "{file}");
     }
+    let hook = trace.span("hook prePlanner");
+    assert_eq!(hook.parent_span_id, trace.span("plan").span_id);
+    assert_eq!(of(hook)["tepa.hook.outcome"], "kept");
 }
 
 #[test]
