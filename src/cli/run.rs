@@ -15,6 +15,7 @@ use crate::pipeline::Finished;
 use crate::render::{Jsonl, Live, Plain, Style, prose};
 use crate::report::github::{self, Job};
 use crate::session::{Options, PlanFile, Session, Task};
+use crate::telemetry::Telemetry;
 use crate::workspace::PROJECT_FILE;
 
 pub(super) fn run(
@@ -46,13 +47,19 @@ pub(super) fn perform(
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
     let mut job = Job::detect(environment)?;
+    let telemetry = Telemetry::of(environment);
+    let environment = &telemetry.environment(environment);
     let mut sinks = sinks(ending.output, config.logging.level, ui);
     sinks.extend(job.sink());
+    sinks.extend(telemetry.sink());
     ui.say(&job.silence());
+    ui.warn(telemetry.warnings());
     let finished = runtime::block_on(environment, async |cancel| {
         let connecting = Session::connect(config, task, environment, options);
         let session = runtime::unless_stopped(&cancel, connecting).await??;
-        anyhow::Ok(session.run(sinks, &cancel).await)
+        let finished = session.run(sinks, &cancel).await;
+        ui.warn(telemetry.send().await);
+        anyhow::Ok(finished)
     });
     let status = match &finished {
         Ok(Ok(finished)) => report(ending.output, finished, ui),
