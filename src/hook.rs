@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use bus::{Asked, HookBus, HookFault};
+pub use bus::{Asked, HookBus, HookFault, Replaced};
 pub use point::{
     EvaluatorInput, ExecutorInput, ExecutorOutput, NAMES, PlannerInput, Point, PostEvaluator, PostExecutor,
     PostPlanner, PostStep, PostStepData, PreEvaluator, PreExecutor, PrePlanner, PreStep, PreStepData,

@@ -21,6 +21,12 @@ const BETWEEN_WORDS: &[char] =
 const BEFORE_COMMANDS: [&str; 11] =
     ["if", "then", "elif", "else", "while", "until", "do", "!", "exec", "time", "env"];
 
+/// Programs whose first argument is a file that they run.
+const INTERPRETERS: [&str; 15] = [
+    "sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python3", "perl", "ruby", "node", "deno", "php",
+    "source", ".",
+];
+
 /// The files that commands name, as they were.
 #[derive(Debug, Default)]
 pub struct Scripts {
@@ -116,18 +122,30 @@ impl Script {
 
 /// The files that a run is to make: commands look at them, and do not consist of them.
 #[derive(Debug)]
-pub struct Outputs(Vec<PathBuf>);
+pub struct Outputs {
+    paths: Vec<PathBuf>,
+    /// A word that is none, whatever a prompt says.
+    except: Option<String>,
+}
 
 impl Outputs {
     /// Returns the expected outputs of `prompt`.
     pub fn of(prompt: &Prompt, workspace: &Workspace) -> Self {
-        Self(prompt.expected_paths().filter_map(|(path, _)| workspace.relative(path).ok()).collect())
+        let paths = prompt.expected_paths().filter_map(|(path, _)| workspace.relative(path).ok()).collect();
+        Self { paths, except: None }
+    }
+
+    /// Returns the outputs without `word`: what somebody else than the author of the prompt runs is no output.
+    #[must_use]
+    pub fn except(&self, word: Option<&str>) -> Self {
+        Self { paths: self.paths.clone(), except: word.map(str::to_owned) }
     }
 
     /// Returns where in the workspace `word` is, unless it is in none or an output.
     fn leave(&self, word: &str, workspace: &Workspace) -> Option<PathBuf> {
         let relative = workspace.relative(word).ok()?;
-        (!self.0.iter().any(|path| relative.starts_with(path))).then_some(relative)
+        let is_output = self.paths.iter().any(|path| relative.starts_with(path));
+        (!is_output || self.except.as_deref() == Some(word)).then_some(relative)
     }
 }
 
@@ -183,25 +201,50 @@ impl Copies {
     }
 }
 
-/// Returns the words of a line that may name a script.
+/// Returns the words of a line that may name a script: what is run, and what looks like the name of a file. A word such as `DRAFT` or
+/// `strict` is what a person means by it, whatever lies in the folder.
 pub fn words(line: &CommandLine) -> Vec<&str> {
     let inner = |text| words_of(text).into_iter().map(|(_, word)| word);
     match line {
         CommandLine::Shell(text) => inner(text).collect(),
-        // A program without a slash is looked up elsewhere; an argument may be a line for a shell in turn.
         CommandLine::Words(words) => {
-            let program = words.first().filter(|program| program.contains('/'));
+            let run = executed(line);
+            // An argument may be a line for a shell in turn.
             let arguments = words.iter().skip(1);
-            let whole = program.into_iter().chain(arguments.clone()).map(String::as_str);
-            whole.chain(arguments.flat_map(|argument| inner(argument))).collect()
+            let named = arguments.clone().map(String::as_str).filter(|word| looks_like_a_file(word));
+            run.into_iter().chain(named).chain(arguments.flat_map(|argument| inner(argument))).collect()
         }
     }
 }
 
-/// Returns the words of a text for the shell with their places: not what is written to, and no program that is looked up elsewhere.
+/// Returns the file that a line runs first, as the line names it: a program with a slash, or the script of an interpreter.
+pub fn executed(line: &CommandLine) -> Option<&str> {
+    let words: Vec<&str> = match line {
+        CommandLine::Words(words) => words.iter().map(String::as_str).collect(),
+        CommandLine::Shell(text) => text.split(BETWEEN_WORDS).filter(|word| !word.is_empty()).collect(),
+    };
+    let program = words.first()?;
+    if program.contains('/') && !program.starts_with('/') {
+        return Some(program);
+    }
+    let name = program.rsplit('/').next().unwrap_or(program);
+    if !INTERPRETERS.contains(&name) {
+        return None;
+    }
+    // After an option such as `-c` or `-m` comes something else.
+    words.get(1).copied().filter(|word| !word.starts_with('-'))
+}
+
+/// Returns whether a word has the form of a path or of a name with an ending.
+fn looks_like_a_file(word: &str) -> bool {
+    word.contains('/') || word.trim_start_matches('.').contains('.')
+}
+
+/// Returns the words of a text for the shell that may name a script, with their places: not what is written to, and no program that is
+/// looked up elsewhere.
 fn words_of(text: &str) -> Vec<(usize, &str)> {
     let mut words = Vec::new();
-    let (mut at, mut command_follows) = (0, true);
+    let (mut at, mut command_follows, mut script_follows) = (0, true, false);
     for word in text.split(BETWEEN_WORDS) {
         let start = at;
         at += word.len() + 1;
@@ -217,8 +260,10 @@ fn words_of(text: &str) -> Vec<(usize, &str)> {
         let is_value = command_follows && between == Some('=');
         let is_name = command_follows && text[at - 1..].starts_with('=');
         let is_program = command_follows && !is_value && !word.contains('/');
+        let is_script = script_follows && !word.starts_with('-') || command_follows && word.contains('/');
+        script_follows = command_follows && INTERPRETERS.contains(&word);
         command_follows = is_value || is_name || BEFORE_COMMANDS.contains(&word);
-        if !is_program && !before.ends_with('>') {
+        if (is_script || !is_program && looks_like_a_file(word)) && !before.ends_with('>') {
             words.push((start, word));
         }
     }
@@ -247,10 +292,28 @@ mod tests {
 
     #[test]
     fn what_is_looked_up_elsewhere_or_written_to_names_no_script() {
-        assert_eq!(named("python3 check.py --strict"), ["check.py", "--strict"]);
-        assert_eq!(named("./check.sh && test -f 'a b' | wc >out"), ["./check.sh", "-f", "a", "b"]);
-        assert_eq!(named("MODE=fast sh \"x.sh\" > log < in.txt"), ["fast", "x.sh", "in.txt"]);
-        assert_eq!(named("if grep x f; then\n  test x; fi"), ["x", "f", "x"]);
+        assert_eq!(named("python3 check.py --strict"), ["check.py"]);
+        assert_eq!(named("./check.sh && test -f 'a b.c' | wc >out.txt"), ["./check.sh", "b.c"]);
+        assert_eq!(named("MODE=fast sh \"x.sh\" > log < in.txt"), ["x.sh", "in.txt"]);
+        assert_eq!(named("if sh check; then\n  grep -q DRAFT out/a strict; fi"), ["check", "out/a"]);
+        assert_eq!(named("! grep -q DRAFT .hidden hello.txt"), ["hello.txt"]);
+    }
+
+    #[test]
+    fn what_a_line_runs_first_is_told_from_its_arguments() {
+        let shell = |text: &str| executed(&CommandLine::Shell(text.to_owned())).map(str::to_owned);
+        let words = |words: &[&str]| {
+            executed(&CommandLine::Words(words.iter().map(|word| (*word).to_owned()).collect()))
+                .map(str::to_owned)
+        };
+        assert_eq!(shell("sh hooks/guard.sh strict").as_deref(), Some("hooks/guard.sh"));
+        assert_eq!(shell("./guard.sh").as_deref(), Some("./guard.sh"));
+        assert_eq!(words(&["/usr/bin/python3", "guard.py"]).as_deref(), Some("guard.py"));
+        for none in
+            [shell("echo guard.sh"), words(&["python3", "-c", "x"]), words(&["/bin/true", "x"]), words(&[])]
+        {
+            assert_eq!(none, None);
+        }
     }
 
     #[test]

@@ -122,7 +122,8 @@ impl fmt::Debug for Secrets {
 
 /// Returns whether something of this name (a variable, a header) holds a secret, by what such things are called.
 pub fn is_secret_name(name: &str) -> bool {
-    const WORDS: [&str; 8] = ["key", "token", "secret", "passw", "credential", "auth", "cookie", "session"];
+    const WORDS: [&str; 9] =
+        ["key", "token", "secret", "passw", "cred", "auth", "cookie", "session", "webhook"];
     let name = name.to_ascii_lowercase();
     WORDS.iter().any(|word| name.contains(word))
 }

@@ -54,6 +54,15 @@ pub fn joined<T: AsRef<str>>(items: impl IntoIterator<Item = T>, word: &str) -> 
     list
 }
 
+/// Returns an amount of money. A cent is a lot for one call; with two digits below it, little would look like nothing.
+pub fn dollars(usd: f64) -> String {
+    match usd {
+        usd if usd > 0.0 && usd < 0.0001 => format!("${usd:.6}"),
+        usd if usd < 0.1 => format!("${usd:.4}"),
+        usd => format!("${usd:.2}"),
+    }
+}
+
 /// Returns the tokens of a text of so many characters, by a rule of thumb.
 pub fn tokens_in(characters: usize) -> u64 {
     characters.div_ceil(4) as u64
@@ -244,5 +253,11 @@ mod tests {
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_000), "1,000");
         assert_eq!(grouped(12_345_678), "12,345,678");
+    }
+
+    #[test]
+    fn little_money_is_not_nothing() {
+        let shown: Vec<String> = [0.0, 0.00001, 0.0123, 0.5, 12.0].map(dollars).into();
+        assert_eq!(shown, ["$0.0000", "$0.000010", "$0.0123", "$0.50", "$12.00"]);
     }
 }

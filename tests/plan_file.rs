@@ -57,11 +57,14 @@ fn a_plan_is_made_without_executing_anything_and_says_what_it_costs() {
         page.starts_with("1. s1 (file_write): write it\n   so that: written\n\nbecause: it is short\n"),
         "{page}"
     );
-    assert!(page.contains("at most 64,000 tokens ($0.5000); the planner expects 10 tokens"), "{page}");
+    assert!(page.contains("the limits allow 64,000 tokens ($0.50); the planner expects 10 tokens"), "{page}");
     assert!(!folder.path().join("hello.txt").exists());
     assert!(!folder.path().join(".tepa/runs").exists());
     let unpriced = text(&plan(folder.path(), &["--model", "nobody-knows-it"]).stdout);
-    assert!(unpriced.contains("tokens (unpriced) and at most 64,000 tokens (unpriced)"), "{unpriced}");
+    assert!(
+        unpriced.contains("tokens (unpriced) at least, and the limits allow 64,000 tokens (unpriced)"),
+        "{unpriced}"
+    );
     for (format, start) in [("mermaid", "flowchart TD"), ("dot", "digraph"), ("svg", "<svg")] {
         let drawn = text(&plan(folder.path(), &["--format", format]).stdout);
         assert!(drawn.contains(start), "{drawn}");
@@ -83,7 +86,7 @@ fn a_saved_plan_is_executed_as_it_is_and_nobody_plans_again() {
 #[test]
 fn a_plan_for_something_else_is_refused_and_it_is_said_what_differs() {
     let folder = folder();
-    ended(&plan(folder.path(), &["-o", "plan.json"]), 0, "executing it takes at least");
+    ended(&plan(folder.path(), &["-o", "plan.json"]), 0, "executing it takes about");
     let differs = "the plan was made for something else";
     ended(&run(folder.path(), &["--max-tokens", "9000"]), 2, "the configuration differs in `limits`");
     ended(&run(folder.path(), &["--deny-tool", "shell_execute"]), 2, "the tools differ in `shell_execute`");
@@ -147,6 +150,9 @@ fn no_plan_is_no_success() {
     ended(&plan(folder.path(), &["-o", "plan.json"]), 4, "has no reply for planner");
     assert!(!folder.path().join("plan.json").exists());
     ended(&plan(folder.path(), &["-o", "no/such/folder/plan.json"]), 2, "cannot write the plan");
+    for own in ["prompt.yaml", "planner.yaml"] {
+        ended(&plan(folder.path(), &["-o", own]), 2, "the plan would replace");
+    }
     script(folder.path(), "planner.yaml", &[PLANNER]);
     ended(&plan(folder.path(), &["--max-tokens", "14"]), 3, "budget");
 }

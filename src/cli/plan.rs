@@ -16,7 +16,7 @@ use crate::persist::Place;
 use crate::pipeline::{Estimate, Spending};
 use crate::plan::Plan;
 use crate::render::prose;
-use crate::session::{Session, Task};
+use crate::session::{PlanFile, Session, Task};
 use crate::text;
 
 pub(super) fn plan(
@@ -28,16 +28,15 @@ pub(super) fn plan(
     let PlanArguments { prompt: path, settings, work, output, format } = arguments;
     run::check_replies(path, settings)?;
     let (config, prompt) = load::everything(path, settings, work, global, environment, ui)?;
-    let unwritable = |e: &io::Error| {
-        let name = output.as_deref().unwrap_or(Path::new("-")).display();
-        Error::usage(format!("cannot write the plan to `{name}`")).because(e)
-    };
+    let name = output.as_deref().unwrap_or(Path::new("-")).display().to_string();
     // Found before anything is paid for.
     let place = output.as_ref().map(|path| Place::at(&environment.resolve(path)));
-    let place = place.transpose().map_err(|e| unwritable(&e))?;
+    let unwritable = |e| Error::usage(format!("cannot write the plan to `{name}`")).because(&e);
+    let place = place.transpose().map_err(unwritable)?;
     let sinks = run::sinks(OutputArgument::Text, config.logging.level, ui);
     let sinks = sinks.into_iter().map(|sink| Box::new(Planning(sink)) as Box<dyn EventSink>).collect();
-    let options = run::options_for(path, &config, settings, None, environment);
+    let mut options = run::options_for(path, &config, settings, None, environment);
+    options.plan_output = output.as_ref().map(|path| environment.resolve(path));
     let planned = runtime::block_on(environment, async |cancel| {
         let connecting = Session::connect(config, Task::Run(prompt), environment, options);
         let session = runtime::unless_stopped(&cancel, connecting).await??;
@@ -56,18 +55,24 @@ pub(super) fn plan(
     let form = form.unwrap_or(if output.is_some() { PlanFormat::Json } else { PlanFormat::Text });
     let plan = file.plan()?;
     let words = match form {
-        PlanFormat::Text => format!("{}{}\n", listed(&plan), cost(file.estimate())),
+        PlanFormat::Text => format!("{}{}\n", listed(&plan), cost(&file)),
         PlanFormat::Json => format!("{}\n", serde_json::to_string_pretty(&file)?),
         PlanFormat::Drawn(drawing) => drawing.render(&plan),
     };
     if form != PlanFormat::Text && !ui.quiet {
-        ui.say(&format!("{}\n", cost(file.estimate())));
+        ui.say(&format!("{}\n", cost(&file)));
+    }
+    let Estimate { at_least, at_most, .. } = file.estimate();
+    if at_least.tokens > at_most.tokens && !ui.quiet {
+        ui.say("warning: the budget of tokens will not be enough for one cycle\n");
     }
     match place {
         None => ui.data(&words).map_err(|e| Error::broken("cannot write to standard output").because(&e))?,
         Some(place) => {
             let words = environment.secrets().redact(&words);
-            place.write(words.as_bytes()).map_err(|e| unwritable(&e))?;
+            place.write(words.as_bytes()).map_err(|e| {
+                Error::broken(format!("the plan could not be written to `{name}`")).because(&e)
+            })?;
         }
     }
     Ok(ExitStatus::answered())
@@ -91,14 +96,16 @@ fn listed(plan: &Plan) -> String {
     page
 }
 
-/// Returns what the execution will cost, in one line.
-fn cost(estimate: &Estimate) -> String {
+/// Returns what planning took and what the execution will cost, in one line.
+fn cost(file: &PlanFile) -> String {
+    let estimate = file.estimate();
     let spent = |spending: &Spending| {
-        let usd = spending.usd.map_or("unpriced".to_owned(), |usd| format!("${usd:.4}"));
+        let usd = spending.usd.map_or("unpriced".to_owned(), text::dollars);
         format!("{} tokens ({usd})", text::grouped(spending.tokens))
     };
     format!(
-        "executing it takes at least {} and at most {}; the planner expects {:.0} tokens",
+        "planning took {}; executing it takes about {} at least, and the limits allow {}; the planner expects {:.0} tokens",
+        spent(&file.spent()),
         spent(&estimate.at_least),
         spent(&estimate.at_most),
         estimate.planner_expects

@@ -172,6 +172,7 @@ pub(super) fn options(
         log: ending.is_none_or(|ending| !ending.no_journal),
         plan: None,
         replan: false,
+        plan_output: None,
     }
 }
 

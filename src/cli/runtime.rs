@@ -29,6 +29,7 @@ pub(super) fn block_on<F: Future>(
         output
     });
     runtime.shutdown_timeout(LEAVING);
+    signals::leave_on_any();
     Ok(output)
 }
 

@@ -19,6 +19,19 @@ pub(super) fn listen(cancel: Cancel) {
     });
 }
 
+/// Makes every signal from now on end the process: there is no run any more that it could stop, but something may still be written to
+/// somebody who does not read.
+pub(super) fn leave_on_any() {
+    std::thread::spawn(|| {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+        runtime.block_on(async {
+            if let Ok(mut signals) = Signals::install() {
+                leave_now(signals.next().await);
+            }
+        });
+    });
+}
+
 #[cfg(unix)]
 struct Signals {
     interrupt: tokio::signal::unix::Signal,

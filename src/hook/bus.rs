@@ -58,8 +58,19 @@ pub struct Asked {
     pub changed: Vec<String>,
     /// Why it stopped the run or failed.
     pub error: Option<String>,
+    /// Whether it broke and the run goes on without it.
+    pub passed_over: bool,
     /// Wall clock.
     pub took: Duration,
+}
+
+/// What a hook made of a payload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replaced<T> {
+    /// The hook.
+    pub hook: String,
+    /// The payload after it.
+    pub data: T,
 }
 
 struct Registration {
@@ -112,7 +123,7 @@ impl HookBus {
         self.registrations.contains_key(P::NAME)
     }
 
-    /// Asks every hook of `P` in order; returns the payload that comes out and the names of those who replaced it.
+    /// Asks every hook of `P` in order; returns the payload that comes out, and what each of those who replaced it made of it.
     ///
     /// An answer that `fits` refuses is that of a hook that broke. `record` is told of each hook when it has ended, also of the one that
     /// ends the run.
@@ -123,7 +134,7 @@ impl HookBus {
         clock: &dyn Clock,
         fits: impl Fn(&P::Payload) -> Result<(), String>,
         mut record: impl FnMut(Asked),
-    ) -> Result<(P::Payload, Vec<String>), HookFault> {
+    ) -> Result<(P::Payload, Vec<Replaced<P::Payload>>), HookFault> {
         let Some(registrations) = self.registrations.get(P::NAME) else {
             return Ok((payload, Vec::new()));
         };
@@ -139,15 +150,16 @@ impl HookBus {
             };
             let took = clock.monotonic().saturating_sub(began);
             let mut done = |outcome, changed, error| {
-                record(Asked { hook: name(), outcome, changed, error, took });
+                let passed_over = outcome == HookOutcome::Failed && *continue_on_error;
+                record(Asked { hook: name(), outcome, changed, error, passed_over, took });
             };
             match answer {
                 Ok(Answer::Keep) => done(HookOutcome::Kept, vec![], None),
                 Ok(Answer::Replace(next, places)) => match fits(&next) {
                     Ok(()) => {
                         done(HookOutcome::Replaced, places, None);
-                        current = next;
-                        changed.push(name());
+                        current = next.clone();
+                        changed.push(Replaced { hook: name(), data: next });
                     }
                     Err(reason) => {
                         done(HookOutcome::Failed, vec![], Some(reason.clone()));

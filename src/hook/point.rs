@@ -14,7 +14,7 @@ pub trait Point: 'static {
     /// The wire name.
     const NAME: &'static str;
     /// The data that travels.
-    type Payload: Serialize + DeserializeOwned + JsonSchema + Send;
+    type Payload: Serialize + DeserializeOwned + JsonSchema + Send + Clone;
 }
 
 macro_rules! points {

@@ -128,7 +128,7 @@ fn read(ended: Result<Outcome, ProcessError>) -> Result<Reply, String> {
         },
         STOP if stderr.is_empty() => Ok(Reply::Abort("it gave no reason".to_owned())),
         STOP => Ok(Reply::Abort(text::truncate(stderr, QUOTED).into_owned())),
-        code @ 129.. => failed(format!("exit code {code}, as after signal {}", code - 128)),
+        code @ 129..=192 => failed(format!("exit code {code}, as after signal {}", code - 128)),
         code => failed(format!("exit code {code}")),
     }
 }

@@ -18,8 +18,8 @@ use crate::hook::{
 };
 use crate::process::Setting;
 use crate::prompt::Prompt;
-use crate::script::{Outputs, Scripts};
-use crate::workspace::Workspace;
+use crate::script::{self, Outputs, Scripts};
+use crate::workspace::{Workspace, WorkspaceError};
 
 /// Where hooks are run.
 #[derive(Debug)]
@@ -71,9 +71,20 @@ impl Registrar<'_> {
             let name = command::name(&settings.command);
             self.environment.fill(&mut settings.env, &format!("the {} hook `{name}`", P::NAME))?;
             let mut scripts = Scripts::default();
-            scripts.take(&settings.command, &self.outputs, &self.site.workspace).map_err(|e| {
+            let workspace = &self.site.workspace;
+            let run = script::executed(&settings.command);
+            // What is not there yet would be for the run to write.
+            if let Some(script) = run
+                && let Err(WorkspaceError::Missing(_)) = workspace.facts(script)
+            {
+                let message = format!("the {} hook `{name}` runs `{script}`, which does not exist", P::NAME);
+                return Err(Error::usage(message));
+            }
+            scripts.take(&settings.command, &self.outputs.except(run), workspace).map_err(|e| {
                 Error::usage(format!("a file of the {} hook `{name}` cannot be read", P::NAME)).because(&e)
             })?;
+            // The folder that the run writes is no place for a hook to take its modules from.
+            settings.env.entry("PYTHONSAFEPATH".to_owned()).or_insert_with(|| "1".to_owned());
             self.protected.extend(scripts.places().map(Path::to_owned));
             let continue_on_error = settings.continue_on_error;
             let hook = CommandHook::new(name, settings, scripts, Arc::clone(&self.site));

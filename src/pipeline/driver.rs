@@ -13,9 +13,9 @@ use super::protect::Guard;
 use super::recall::Recalled;
 use super::run::{Run, Stop, millis};
 use super::state::{Action, Bounds, RunState, Until};
-use super::{Estimate, Pipeline, artifacts, estimate, evaluator, executor, planner, step};
+use super::{Estimate, Pipeline, Spending, artifacts, estimate, evaluator, executor, planner, step};
 use crate::event::{Fanout, RunEvent};
-use crate::outcome::{Artifact, Cost, Reason, RunResult, Settlement};
+use crate::outcome::{Artifact, Reason, RunResult, Settlement};
 use crate::plan::Plan;
 use crate::prompt::Prompt;
 use crate::text;
@@ -54,9 +54,7 @@ pub struct Planned {
     /// What executing it will cost.
     pub estimate: Estimate,
     /// What making it took.
-    pub tokens_used: u64,
-    /// What making it cost.
-    pub cost: Cost,
+    pub spent: Spending,
 }
 
 impl Pipeline {
@@ -211,12 +209,8 @@ impl Run<'_> {
         let plan = self.read(|state| state.plan().cloned());
         let plan = plan.ok_or_else(|| Stop::new(Reason::InternalError, "there is no plan"))?;
         let estimate = estimate::of(self, &plan)?;
-        Ok(self.read(|state| Planned {
-            plan,
-            estimate,
-            tokens_used: state.tokens_used(),
-            cost: state.cost(),
-        }))
+        let spent = self.read(|state| Spending { tokens: state.tokens_used(), usd: state.cost().usd });
+        Ok(Planned { plan, estimate, spent })
     }
 
     /// Performs actions until nothing is left to do, the run is told to stop, or its time is up.

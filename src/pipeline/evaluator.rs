@@ -10,10 +10,9 @@ use super::run::{Logged, Run, Stop};
 use super::{criteria, judge, shown};
 use crate::event::RunEvent;
 use crate::evidence::{self, Baseline, Bundle, Site};
-use crate::hook::{EvaluatorInput, PostEvaluator, PreEvaluator};
+use crate::hook::{EvaluatorInput, PostEvaluator, PreEvaluator, Replaced};
 use crate::outcome::{CheckResult, Evaluation, LogLevel, Overruling, PROTECTED, Reason, Verdict};
 use crate::prompt::Prompt;
-use crate::text;
 
 pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     let began = run.monotonic();
@@ -34,8 +33,8 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     let (input, _) = run.ask::<PreEvaluator>(input).await?;
     let judged = judge::ask(run, &input, &bundles).await?;
     let checked = run.read(|state| criteria::overrule(overrule(judged, state.checks_of_cycle())));
-    let (answer, hooks) = run.ask::<PostEvaluator>(checked.clone()).await?;
-    let mut evaluation = credit_hooks(&checked, answer, &hooks)?;
+    let (_, hooks) = run.ask::<PostEvaluator>(checked.clone()).await?;
+    let mut evaluation = credit_hooks(&checked, hooks);
     if evaluation.verdict == Verdict::Pass {
         // Judging takes time: what was judged must still be there when the pass becomes final.
         let now = gather(run, &prompt, &baseline).await?;
@@ -152,27 +151,27 @@ fn complaint(check: &CheckResult) -> String {
 }
 
 /// A hook that flips the verdict is a person's decision: it stands, and the evaluation says whom it overruled.
-fn credit_hooks(before: &Evaluation, mut after: Evaluation, hooks: &[String]) -> Result<Evaluation, Stop> {
-    if !(0.0..=1.0).contains(&after.confidence) {
-        let message = "postEvaluator hooks must leave a confidence from 0.0 to 1.0";
-        return Err(Stop::new(Reason::HookStopped, message));
+fn credit_hooks(before: &Evaluation, hooks: Vec<Replaced<Evaluation>>) -> Evaluation {
+    let mut stands = before.clone();
+    for Replaced { hook, data } in hooks {
+        let mut overruled = std::mem::take(&mut stands.overruled);
+        if stands.verdict != data.verdict {
+            let words = match data.verdict {
+                Verdict::Pass => data.summary.as_ref(),
+                Verdict::Fail => data.feedback.as_ref(),
+            };
+            overruled.push(Overruling {
+                by: format!("postEvaluator hook `{hook}`"),
+                from: stands.verdict,
+                to: data.verdict,
+                reason: words.cloned().unwrap_or_default(),
+            });
+        }
+        // What was found and what it took is not for a hook to say.
+        let Evaluation { criteria, votes, tokens_used, .. } = stands;
+        stands = Evaluation { tokens_used, criteria, votes, overruled, ..data };
     }
-    after.overruled.clone_from(&before.overruled);
-    after.criteria.clone_from(&before.criteria);
-    after.votes.clone_from(&before.votes);
-    if before.verdict != after.verdict {
-        let words = match after.verdict {
-            Verdict::Pass => after.summary.as_ref(),
-            Verdict::Fail => after.feedback.as_ref(),
-        };
-        after.overruled.push(Overruling {
-            by: format!("postEvaluator hook {}", text::ticked(hooks)),
-            from: before.verdict,
-            to: after.verdict,
-            reason: words.cloned().unwrap_or_default(),
-        });
-    }
-    Ok(after)
+    stands
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! Source of the rules: the seeds' pipeline document, "Executor". What happens inside a step is in [`super::step`].
 
-use super::planner::can_run;
+use super::planner::{can_run, changed_given};
 use super::run::{Run, Stop};
 use super::state::order_of;
 use crate::event::RunEvent;
@@ -27,8 +27,12 @@ pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
     if run.read(super::state::RunState::cycle) == 1 && !unchanged.is_empty() {
         run.emit(&RunEvent::BaselineTaken { unchanged })?;
     }
+    let plan = input.plan.clone();
     let (input, changed) = run.ask_for::<PreExecutor>(input, |input| can_run(run, &input.plan)).await?;
     let cycle = run.read(super::state::RunState::cycle);
+    if cycle == 1 && run.given.is_some() && input.plan != plan {
+        return Err(changed_given::<PreExecutor>(&changed));
+    }
     if changed.is_empty() {
         let order = order(&input.plan)?;
         return run.emit(&RunEvent::ExecutionStarted {

@@ -78,7 +78,7 @@ impl Run<'_> {
             messages: question.messages.to_vec(),
             tool: question.tool.cloned(),
             schema: question.schema.cloned(),
-            max_tokens: left.min(MAX_OUTPUT),
+            max_tokens: left.min(MAX_OUTPUT).min(self.read(|state| state.affordable(question.model))),
         };
         let call = Call::start(self, &request);
         let answer = self.pipeline.provider.complete(&request, &call).await;

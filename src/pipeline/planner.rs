@@ -10,7 +10,7 @@ use super::run::{Logged, Run, Stop};
 use super::shown;
 use super::state::order_of;
 use crate::event::{Role, RunEvent};
-use crate::hook::{PlannerInput, PostPlanner, PrePlanner};
+use crate::hook::{PlannerInput, Point, PostPlanner, PrePlanner, Replaced};
 use crate::outcome::{LogLevel, Reason};
 use crate::plan::{self, Plan, PlanError};
 use crate::provider::Message;
@@ -32,23 +32,28 @@ pub(super) async fn plan(run: &Run<'_>) -> Result<(), Stop> {
 
 /// Lets hooks refuse a plan that was made before; it is executed as it is, or not at all.
 async fn check_given(run: &Run<'_>, given: Plan) -> Result<Plan, Stop> {
+    // There is nobody to be told what these make of the task, but they may say stop.
+    run.ask::<PrePlanner>(input(run)).await?;
     let (plan, changed) = run.ask::<PostPlanner>(given.clone()).await?;
-    if plan == given {
-        return Ok(plan);
-    }
-    let message = format!(
-        "postPlanner hook {} changed a plan that is to be executed as it is",
-        crate::text::ticked(&changed)
-    );
-    Err(Stop::new(Reason::HookStopped, message))
+    if plan == given { Ok(plan) } else { Err(changed_given::<PostPlanner>(&changed)) }
+}
+
+fn input(run: &Run<'_>) -> PlannerInput {
+    run.read(|state| PlannerInput {
+        prompt: state.prompt().clone(),
+        feedback: state.feedback().map(str::to_owned),
+    })
+}
+
+/// Says that a plan that is to be executed as it is was changed.
+pub(super) fn changed_given<P: Point>(changed: &[Replaced<P::Payload>]) -> Stop {
+    let hooks = crate::text::ticked(changed.iter().map(|replaced| &replaced.hook));
+    let message = format!("{} hook {hooks} changed a plan that is to be executed as it is", P::NAME);
+    Stop::new(Reason::HookStopped, message)
 }
 
 async fn make(run: &Run<'_>) -> Result<Plan, Stop> {
-    let input = run.read(|state| PlannerInput {
-        prompt: state.prompt().clone(),
-        feedback: state.feedback().map(str::to_owned),
-    });
-    let (input, _) = run.ask::<PrePlanner>(input).await?;
+    let (input, _) = run.ask::<PrePlanner>(input(run)).await?;
     let plan = ask_planner(run, &input).await?;
     let (plan, _) = run.ask_for::<PostPlanner>(plan, |plan| can_run(run, plan)).await?;
     Ok(plan)

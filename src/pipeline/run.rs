@@ -12,7 +12,7 @@ use super::protect::Guard;
 use super::state::RunState;
 use crate::event::{Fanout, Purpose, RunEvent};
 use crate::evidence::CheckError;
-use crate::hook::{CycleMeta, HookFault, Point};
+use crate::hook::{CycleMeta, HookFault, Point, Replaced};
 use crate::outcome::{LogEntry, LogLevel, Reason, Usage};
 use crate::plan::{Plan, PlanError};
 use crate::provider::{Message, ProviderError};
@@ -135,8 +135,11 @@ impl<'p> Run<'p> {
         read(&self.lock().state)
     }
 
-    /// Asks the hooks of `P`, each one of which is an event; returns who replaced the payload as well.
-    pub(super) async fn ask<P: Point>(&self, payload: P::Payload) -> Result<(P::Payload, Vec<String>), Stop> {
+    /// Asks the hooks of `P`, each one of which is an event; returns what each of those who replaced the payload made of it as well.
+    pub(super) async fn ask<P: Point>(
+        &self,
+        payload: P::Payload,
+    ) -> Result<(P::Payload, Vec<Replaced<P::Payload>>), Stop> {
         self.ask_for::<P>(payload, |_| Ok(())).await
     }
 
@@ -145,7 +148,7 @@ impl<'p> Run<'p> {
         &self,
         payload: P::Payload,
         fits: impl Fn(&P::Payload) -> Result<(), String>,
-    ) -> Result<(P::Payload, Vec<String>), Stop> {
+    ) -> Result<(P::Payload, Vec<Replaced<P::Payload>>), Stop> {
         if !self.pipeline.hooks.listens::<P>() {
             return Ok((payload, Vec::new()));
         }
@@ -156,17 +159,23 @@ impl<'p> Run<'p> {
         });
         let mut unrecorded = Ok(());
         let record = |asked: crate::hook::Asked| {
+            let name = asked.hook.clone();
             let emitted = self.emit(&RunEvent::HookCompleted {
                 cycle: meta.cycle_number,
                 point: P::NAME.to_owned(),
                 hook: asked.hook,
                 outcome: asked.outcome,
                 changed: asked.changed,
-                error: asked.error,
+                error: asked.error.clone(),
                 duration_ms: millis(asked.took),
             });
+            let warned = asked.error.filter(|_| asked.passed_over).map_or(Ok(()), |error| {
+                let message =
+                    format!("{} hook `{name}` failed, and the run goes on without it: {error}", P::NAME);
+                self.emit(&RunEvent::Warning { code: "hook_failed".to_owned(), message })
+            });
             if unrecorded.is_ok() {
-                unrecorded = emitted;
+                unrecorded = emitted.and(warned);
             }
         };
         let answer = self.pipeline.hooks.ask::<P>(payload, meta, &*self.pipeline.clock, fits, record).await;

@@ -128,7 +128,7 @@ pub(super) fn tokens(number: u64) -> String {
 pub(super) fn cost(cost: Cost) -> String {
     let Some(usd) = cost.usd else { return "no price known".to_owned() };
     // Below ten cents two digits would say that it was free.
-    let sum = if usd < 0.1 { format!("${usd:.4}") } else { format!("${usd:.2}") };
+    let sum = text::dollars(usd);
     match cost.qualifier {
         CostQualifier::Priced => sum,
         CostQualifier::Partial => format!("at least {sum}"),

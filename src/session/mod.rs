@@ -43,6 +43,8 @@ pub struct Options {
     pub result: Option<PathBuf>,
     /// Reports to write, absolute.
     pub reports: Vec<(Format, PathBuf)>,
+    /// Where a plan will be written, absolute.
+    pub plan_output: Option<PathBuf>,
     /// Files that no run may change beside those that the configuration names, absolute.
     pub protected: Vec<PathBuf>,
     /// Whether to record the run under `.tepa/runs`.

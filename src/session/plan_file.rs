@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::config::Config;
 use crate::digest;
 use crate::error::{Error, Message};
-use crate::pipeline::{Estimate, Planned};
+use crate::pipeline::{Estimate, Planned, Spending};
 use crate::plan::{self, Plan, PlanError};
 use crate::prompt::Prompt;
 use crate::text;
@@ -32,11 +32,11 @@ const BESIDE_THE_POINT: [&str; 2] = ["logging", "llmLog"];
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlanFile {
     schema: String,
-    /// tepa's version.
-    version: String,
     /// The goal, for whoever reads the file.
     goal: String,
     plan: Value,
+    /// What making the plan took.
+    spent: Spending,
     estimate: Estimate,
     made_for: MadeFor,
 }
@@ -54,9 +54,9 @@ impl PlanFile {
     pub(super) fn new(planned: &Planned, goal: String, made_for: MadeFor) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
             goal,
             plan: json!(planned.plan),
+            spent: planned.spent,
             estimate: planned.estimate.clone(),
             made_for,
         }
@@ -102,6 +102,11 @@ impl PlanFile {
             .map_err(|e| Error::usage("the plan file holds no plan").because(&e))
     }
 
+    /// Returns what making the plan took.
+    pub fn spent(&self) -> Spending {
+        self.spent
+    }
+
     /// Returns what executing the plan will cost.
     pub fn estimate(&self) -> &Estimate {
         &self.estimate
@@ -137,7 +142,8 @@ impl MadeFor {
     /// Returns what a plan is made for now.
     pub(super) fn of(prompt: &Prompt, config: &Config, registry: &Registry) -> Result<Self, Error> {
         let fail = |e: serde_json::Error| Error::broken("what a plan is made for is not JSON").because(&e);
-        let mut config = config.recorded().map_err(fail)?;
+        // With what servers, tools and hooks are handed, which no record has: variables by their names, as they are written.
+        let mut config = serde_json::to_value(config).map_err(fail)?;
         for key in BESIDE_THE_POINT {
             if let Some(config) = config.as_object_mut() {
                 config.shift_remove(key);

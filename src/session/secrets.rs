@@ -49,12 +49,20 @@ fn learn_written(config: &Config, environment: &Environment) {
     let servers = config.mcp_servers.values().flat_map(|server| server.env.iter().chain(&server.headers));
     let tools = config.custom_tools.iter().flat_map(|tool| &tool.env);
     let hooks = config.events.all().flat_map(|hook| &hook.env);
-    for (_, value) in servers.chain(tools).chain(hooks).filter(|(name, _)| is_secret_name(name)) {
+    for (_, value) in
+        servers.chain(tools).chain(hooks).filter(|(name, value)| is_secret_name(name) || names_secret(value))
+    {
         // A variable that is not set is found when the value is used.
         let filled = environment.expand(value).unwrap_or_default();
         let parts = [filled.as_str(), filled.rsplit(' ').next().unwrap_or_default()];
         environment.secrets().learn(parts.map(|part| SecretString::from(part.trim().to_owned())));
     }
+}
+
+/// Returns whether a value takes in a variable that is called like a secret.
+fn names_secret(value: &str) -> bool {
+    let variables = value.split("${").skip(1).filter_map(|rest| rest.split(['}', ':']).next());
+    variables.into_iter().any(is_secret_name)
 }
 
 fn read(path: &Path) -> std::io::Result<String> {

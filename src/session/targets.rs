@@ -13,6 +13,7 @@ pub(super) fn check(options: &Options, prompt: &Prompt, workspace: &Workspace) -
     written.extend(options.result.iter().map(|path| ("the result", path)));
     written.extend(options.record.iter().map(|path| ("the recording", path)));
     written.extend(options.reports.iter().map(|(_, path)| ("the report", path)));
+    written.extend(options.plan_output.iter().map(|path| ("the plan", path)));
     let mut taken: Vec<(&str, PathBuf)> = Vec::new();
     taken.extend(options.protected.iter().map(|path| ("a file that no run may change", place(path))));
     taken.extend(options.replay.iter().map(|path| ("the replies of this run", place(path))));

@@ -2,7 +2,8 @@
 
 use super::RunState;
 use crate::config::Prices;
-use crate::outcome::{Cost, Reason};
+use crate::outcome::{Cost, Reason, Usage};
+use crate::text;
 
 /// The share of a budget after which a person is told, in percent.
 const LOW: u64 = 80;
@@ -47,7 +48,8 @@ impl RunState {
             return Some((Reason::TokenBudget, self.budget_message()));
         }
         let (limit, spent) = (self.bounds.max_cost?, self.cost().usd?);
-        let message = format!("Cost budget exceeded: spent ${spent:.4} of ${limit:.4}");
+        let (of, used) = (text::dollars(limit), text::dollars(spent));
+        let message = format!("Cost budget exceeded: spent {used} of {of}");
         (spent > limit).then_some((Reason::CostBudget, message))
     }
 
@@ -68,6 +70,23 @@ impl RunState {
             return format!("Token budget exceeded: used {used} of {budget} tokens");
         }
         format!("Token budget used up: {used} of {budget} tokens, none are left for another call")
+    }
+
+    /// Returns how many tokens of output the money that is left pays for, at least one; everything where money is no limit.
+    pub fn affordable(&self, model: &str) -> u64 {
+        let million = Usage { output: 1_000_000, ..Usage::default() };
+        let price = self.bounds.prices.cost(&[(model.to_owned(), million)].into()).usd;
+        let left = self.bounds.max_cost.zip(self.cost().usd).map(|(limit, spent)| (limit - spent).max(0.0));
+        match left.zip(price) {
+            // A number above what fits is the largest that does.
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "it is not below zero"
+            )]
+            Some((left, price)) if price > 0.0 => ((left / price * 1e6) as u64).max(1),
+            _ => u64::MAX,
+        }
     }
 
     /// Returns the words for the budget of tool calls once it allows no further one.
@@ -93,8 +112,9 @@ impl RunState {
             .map(|limit| ("tool_budget_low", format!("{} of {limit} tool calls are used", self.tool_calls)));
         let share = f64::from(u32::try_from(LOW).unwrap_or_default()) / 100.0;
         let cost = bounds.max_cost.zip(cost).filter(|(limit, spent)| *spent >= limit * share);
-        let cost =
-            cost.map(|(limit, spent)| ("cost_budget_low", format!("${spent:.4} of ${limit:.4} are spent")));
+        let cost = cost.map(|(limit, spent)| {
+            ("cost_budget_low", format!("{} of {} are spent", text::dollars(spent), text::dollars(limit)))
+        });
         [tokens, cost, calls, cycles].into_iter().flatten().find(|(code, _)| !self.warned.contains(*code))
     }
 }

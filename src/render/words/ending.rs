@@ -149,8 +149,7 @@ fn final_line(result: &RunResult) -> Message {
 
 fn cost(result: &RunResult) -> Option<String> {
     let usd = result.cost.usd?;
-    // A cent is a lot for one call; below it, two digits would say that it was free.
-    let sum = if usd < 0.1 { format!("${usd:.4}") } else { format!("${usd:.2}") };
+    let sum = text::dollars(usd);
     match result.cost.qualifier {
         CostQualifier::Priced => Some(sum),
         CostQualifier::Partial => Some(format!("at least {sum}")),
