@@ -11,9 +11,8 @@ use super::{load, run, runtime};
 use crate::config::Environment;
 use crate::error::Error;
 use crate::event::{Envelope, EventSink, Purpose, RunEvent};
-use crate::outcome::Usage;
+use crate::outcome::{Estimate, Spending, Usage};
 use crate::persist::Place;
-use crate::pipeline::{Estimate, Spending};
 use crate::plan::Plan;
 use crate::render::prose;
 use crate::session::{Session, Task};
@@ -92,7 +91,7 @@ fn listed(plan: &Plan) -> String {
 }
 
 /// Returns what the execution will cost, in one line.
-fn cost(estimate: &Estimate) -> String {
+pub(super) fn cost(estimate: &Estimate) -> String {
     let spent = |spending: &Spending| {
         let usd = spending.usd.map_or("unpriced".to_owned(), |usd| format!("${usd:.4}"));
         format!("{} tokens ({usd})", text::grouped(spending.tokens))

@@ -23,6 +23,8 @@ pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
     /// The folder to work in; absolute.
     pub directory: PathBuf,
+    /// Whether standard input is a terminal.
+    pub stdin_is_terminal: bool,
     /// Whether standard output is a terminal.
     pub stdout_is_terminal: bool,
     /// Whether standard error is a terminal.
@@ -45,6 +47,7 @@ impl Environment {
             leaving: Leaving::default(),
             variables,
             directory: std::env::current_dir()?,
+            stdin_is_terminal: io::stdin().is_terminal(),
             stdout_is_terminal: io::stdout().is_terminal(),
             stderr_is_terminal: io::stderr().is_terminal(),
             launcher: None,
@@ -60,6 +63,7 @@ impl Environment {
             leaving: Leaving::default(),
             variables,
             directory,
+            stdin_is_terminal: false,
             stdout_is_terminal: false,
             stderr_is_terminal: false,
             launcher: None,

@@ -1,11 +1,12 @@
 //! Owns the verdict of a cycle: facts gathered by tepa, the judge's opinion, and who outranks whom.
 //!
 //! The judge can turn a pass into a fail, never a fail into a pass: a missing file stays missing whatever is said about it. Only a hook can,
-//! because it is a person who put it there, and the evaluation then says so. Not even a hook outranks a protected file: what was changed
-//! may be what the hook goes by.
+//! because it is a person who put it there, or the person who is asked; the evaluation then says so. Neither outranks a protected file: what
+//! was changed may be what they go by.
 
 use std::sync::Arc;
 
+use super::approval::{self, Ruling};
 use super::run::{Logged, Run, Stop};
 use super::{criteria, judge, shown};
 use crate::event::RunEvent;
@@ -20,7 +21,7 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     let cycle = run.read(super::state::RunState::cycle);
     let prompt = run.read(|state| state.prompt().clone());
     let baseline = Arc::clone(&run.guard.ready().await?.baseline);
-    let tampered = check(run, &prompt, &baseline).await?;
+    check(run, &prompt, &baseline).await?;
     let bundles = gather(run, &prompt, &baseline).await?;
     if !bundles.is_empty() {
         let evidence = bundles.iter().map(|bundle| bundle.shown.clone()).collect();
@@ -35,19 +36,15 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     let judged = judge::ask(run, &input, &bundles).await?;
     let checked = run.read(|state| criteria::overrule(overrule(judged, state.checks_of_cycle())));
     let (answer, hooks) = run.ask::<PostEvaluator>(checked.clone()).await?;
-    let mut evaluation = credit_hooks(&checked, answer, &hooks)?;
-    if evaluation.verdict == Verdict::Pass {
-        // Judging takes time: what was judged must still be there when the pass becomes final.
-        let now = gather(run, &prompt, &baseline).await?;
-        let broken = self::tampered(run).await?;
-        let since: Vec<CheckResult> =
-            broken.iter().filter(|check| !tampered.contains(check)).cloned().collect();
-        let changes = evidence::changes(&bundles, now);
-        for result in changes.iter().cloned().chain(since) {
-            run.emit(&RunEvent::CheckCompleted { cycle, result })?;
+    let credited = credit_hooks(&checked, answer, &hooks)?;
+    let evaluation = look_again(run, credited, &prompt, &baseline, &bundles).await?;
+    let (evaluation, stop) = match approval::verdict(run, evaluation).await? {
+        Ruling::Stands(evaluation) => (evaluation, None),
+        Ruling::Stopped(evaluation, stop) => (evaluation, Some(stop)),
+        Ruling::Accepted(evaluation) => {
+            (look_again(run, evaluation, &prompt, &baseline, &bundles).await?, None)
         }
-        evaluation = overrule(evaluation, &[changes, broken].concat());
-    }
+    };
     let duration_ms = run.since(began);
     let tokens_used = evaluation.tokens_used;
     let (level, word) = match evaluation.verdict {
@@ -56,11 +53,32 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     };
     let message = format!("{word} with confidence {:.2}", evaluation.confidence);
     run.emit(&RunEvent::EvaluationCompleted { cycle, evaluation, duration_ms })?;
-    run.log(Logged { step: None, tool: None, level, message, duration_ms, tokens_used })
+    run.log(Logged { step: None, tool: None, level, message, duration_ms, tokens_used })?;
+    stop.map_or(Ok(()), Err)
 }
 
-/// Runs the checks of the prompt and looks at the protected files; returns what became of those.
-async fn check(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Result<Vec<CheckResult>, Stop> {
+/// Judging takes time, and so does deciding: what was judged must still be there when a pass becomes final.
+async fn look_again(
+    run: &Run<'_>,
+    evaluation: Evaluation,
+    prompt: &Prompt,
+    baseline: &Arc<Baseline>,
+    bundles: &[Bundle],
+) -> Result<Evaluation, Stop> {
+    if evaluation.verdict == Verdict::Fail {
+        return Ok(evaluation);
+    }
+    let now = gather(run, prompt, baseline).await?;
+    let found = [evidence::changes(bundles, now), tampered(run).await?].concat();
+    let (cycle, told) = run.read(|state| (state.cycle(), state.checks_of_cycle().to_vec()));
+    for result in found.iter().filter(|check| !told.contains(check)).cloned() {
+        run.emit(&RunEvent::CheckCompleted { cycle, result })?;
+    }
+    Ok(overrule(evaluation, &found))
+}
+
+/// Runs the checks of the prompt and looks at the protected files.
+async fn check(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Result<(), Stop> {
     let cycle = run.read(super::state::RunState::cycle);
     let site = Site {
         workspace: Arc::clone(&run.pipeline.workspace),
@@ -70,10 +88,10 @@ async fn check(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Resu
     let checked = evidence::check(prompt, Arc::clone(baseline), &site).await;
     let checked = checked.map_err(|_| panicked())?;
     let tampered = self::tampered(run).await?;
-    for result in checked.results.into_iter().chain(tampered.iter().cloned()) {
+    for result in checked.results.into_iter().chain(tampered) {
         run.emit(&RunEvent::CheckCompleted { cycle, result })?;
     }
-    checked.unable.map_or(Ok(tampered), |unable| Err(unable.into()))
+    checked.unable.map_or(Ok(()), |unable| Err(unable.into()))
 }
 
 /// Returns the protected files that are not what they were, with those that were not when an earlier run did the work.

@@ -2,6 +2,7 @@
 //!
 //! Source of the rules: the seeds' pipeline document, "Executor". What happens inside a step is in [`super::step`].
 
+use super::approval;
 use super::planner::can_run;
 use super::run::{Run, Stop};
 use super::state::order_of;
@@ -29,22 +30,14 @@ pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
     }
     let (input, changed) = run.ask_for::<PreExecutor>(input, |input| can_run(run, &input.plan)).await?;
     let cycle = run.read(super::state::RunState::cycle);
-    if changed.is_empty() {
-        let order = order(&input.plan)?;
-        return run.emit(&RunEvent::ExecutionStarted {
-            cycle,
-            order,
-            plan: None,
-            prompt: None,
-            scratchpad: None,
-        });
-    }
+    let edited = approval::plan(run, &input.plan).await?;
+    let by_hooks = !changed.is_empty();
     run.emit(&RunEvent::ExecutionStarted {
         cycle,
-        order: order(&input.plan)?,
-        plan: Some(input.plan),
-        prompt: Some(input.prompt),
-        scratchpad: Some(input.scratchpad),
+        order: order(edited.as_ref().unwrap_or(&input.plan))?,
+        plan: edited.or_else(|| by_hooks.then_some(input.plan)),
+        prompt: by_hooks.then_some(input.prompt),
+        scratchpad: by_hooks.then_some(input.scratchpad),
     })
 }
 
