@@ -54,7 +54,10 @@ impl Editing {
             command
         } else {
             let mut command = Command::new("sh");
-            command.args(["-c", &format!("{editor} \"$@\""), editor]);
+            // The shell gives way to the editor where it can, so that ending one ends the other; `env` lets variables stand before it.
+            let compound = editor.contains([';', '&', '|', '<', '>', '(', ')', '{', '}', '\n']);
+            let way = if compound { "" } else { "exec env " };
+            command.args(["-c", &format!("{way}{editor} \"$@\""), editor]);
             command
         };
         // Standard output may be a file that waits for the result.

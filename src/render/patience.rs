@@ -78,7 +78,6 @@ mod tests {
             comment: None,
         };
         let events = [asked, warning("low"), decided, warning("after")];
-        let envelopes = fixture::envelopes(&events);
         let mut sink = Patient::new(Heard::default());
         let heard: Vec<usize> = fixture::envelopes(&events)
             .iter()

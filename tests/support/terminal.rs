@@ -13,7 +13,7 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use console::strip_ansi_codes;
@@ -101,8 +101,12 @@ impl Terminal {
 
     /// Waits for the end; returns the exit code and everything that was written.
     pub fn end(mut self) -> (i32, String) {
-        while let Ok(more) = self.output.recv_timeout(PATIENCE) {
-            self.bytes.extend(more);
+        loop {
+            match self.output.recv_timeout(PATIENCE) {
+                Ok(more) => self.bytes.extend(more),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("it never ended: {}", text(&self.bytes)),
+            }
         }
         let written = text(&self.bytes);
         match self.process.wait().unwrap() {
