@@ -4,7 +4,7 @@
 
 use super::Style;
 use super::clean::{self, shield};
-use super::ink::{Text, Tone};
+use super::ink::Tone;
 use super::layout::{usable, wrap};
 use super::page::Page;
 use super::words;
@@ -52,8 +52,8 @@ pub fn verdict(cycle: u32, evaluation: &Evaluation, style: Style) -> String {
 
 fn page(head: &str, items: impl Iterator<Item = (String, String)>, style: Style) -> String {
     let width = usable(style.width);
-    let head = Text::of(Tone::Strong, head).paint(style.color);
-    lines(std::iter::once(head).chain(items.flat_map(|(mark, text)| item(&mark, &text, width))))
+    let head = wrap(head, width).into_iter().map(|line| Tone::Strong.paint(&line, style.color));
+    lines(head.chain(items.flat_map(|(mark, text)| item(&mark, &text, width))))
 }
 
 /// Returns the text beside its mark; the lines after the first stand under the text.
