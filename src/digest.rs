@@ -22,6 +22,11 @@ pub fn sha256(content: impl Read) -> io::Result<(u64, String)> {
     }
 }
 
+/// Returns the SHA-256 of a text, in lower-case hexadecimal.
+pub fn sha256_of(text: &str) -> String {
+    hexadecimal(&Sha256::digest(text))
+}
+
 fn hexadecimal(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {

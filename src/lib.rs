@@ -38,6 +38,7 @@ pub mod pipeline;
 pub mod providers;
 pub mod render;
 pub mod report;
+pub mod telemetry;
 pub mod tools;
 
 pub mod session;

@@ -65,6 +65,8 @@ pub struct Seals {
     patterns: Vec<Pattern>,
     files: Vec<PathBuf>,
     before: BTreeMap<PathBuf, Sealed>,
+    /// Whether everything counts: folders, and what changes by itself.
+    everything: bool,
     /// What could not be looked at even then.
     unseen: BTreeSet<PathBuf>,
 }
@@ -101,11 +103,16 @@ struct Stamp(Vec<i128>);
 enum Content {
     /// A file, with the hash of its content.
     File { mode: u32, sha256: String },
+    /// A folder, where folders count.
+    Folder { mode: u32 },
     /// A link, with what it names.
     Link(PathBuf),
     /// Something that is not read: its stamp has to do.
     Unread,
 }
+
+/// The mark of what was not read.
+const UNREAD: &str = "unread";
 
 /// The state of files by their path, as it can be written down: their content, and nothing that only this machine knows.
 pub type Marks = BTreeMap<String, String>;
@@ -114,15 +121,21 @@ impl Content {
     fn mark(&self) -> String {
         match self {
             Self::File { mode, sha256 } => format!("file {mode:o} {sha256}"),
-            Self::Link(target) => format!("link {}", target.display()),
-            Self::Unread => "unread".to_owned(),
+            Self::Folder { mode } => format!("folder {mode:o}"),
+            Self::Link(target) => match target.to_str() {
+                Some(target) => format!("link {target}"),
+                None => UNREAD.to_owned(),
+            },
+            Self::Unread => UNREAD.to_owned(),
         }
     }
 
     fn of_mark(mark: &str) -> Option<Self> {
         let (kind, rest) = mark.split_once(' ')?;
-        if kind == "link" {
-            return Some(Self::Link(rest.into()));
+        match kind {
+            "link" => return Some(Self::Link(rest.into())),
+            "folder" => return Some(Self::Folder { mode: u32::from_str_radix(rest, 8).ok()? }),
+            _ => {}
         }
         let (mode, hash) = rest.split_once(' ').filter(|_| kind == "file")?;
         Some(Self::File { mode: u32::from_str_radix(mode, 8).ok()?, sha256: hash.to_owned() })
@@ -132,13 +145,26 @@ impl Content {
 impl Seals {
     /// Takes the state of every file below `root` that a pattern names, and of `files` wherever they lie.
     pub fn take(root: &Path, patterns: Vec<Pattern>, files: Vec<PathBuf>) -> Self {
+        Self::new(root, patterns, files, false).taken()
+    }
+
+    /// As [`Self::take`], of everything: folders as well, and what changes although nobody changes it.
+    pub fn take_everything(root: &Path, patterns: Vec<Pattern>, files: Vec<PathBuf>) -> Self {
+        Self::new(root, patterns, files, true).taken()
+    }
+
+    fn new(root: &Path, patterns: Vec<Pattern>, files: Vec<PathBuf>, everything: bool) -> Self {
         let (before, unseen) = (BTreeMap::new(), BTreeSet::new());
-        let mut seals = Self { root: root.to_owned(), patterns, files, before, unseen };
+        Self { root: root.to_owned(), patterns, files, before, everything, unseen }
+    }
+
+    fn taken(mut self) -> Self {
+        let seals = &mut self;
         let Found { files: found, unseen } = seals.find();
         seals.before =
             found.into_iter().map(|(path, metadata)| (path.clone(), seal(&path, &metadata))).collect();
         seals.unseen = unseen.into_iter().map(|(path, _)| path).collect();
-        seals
+        self
     }
 
     /// Returns what is not what it was, sorted by path.
@@ -146,6 +172,9 @@ impl Seals {
         let Found { files: mut now, unseen } = self.find();
         // Whoever closes a folder may have put anything into it.
         let closed = unseen.iter().map(|(path, _)| path).filter(|path| !self.unseen.contains(*path));
+        now.retain(|path, _| {
+            self.before.contains_key(path) || !unseen.iter().any(|(closed, _)| closed == path)
+        });
         let mut broken: Vec<Broken> =
             closed.map(|path| Broken { path: self.shown(path), what: "made unreadable" }).collect();
         for (path, before) in &self.before {
@@ -168,19 +197,23 @@ impl Seals {
         broken
     }
 
-    /// Returns the state as it can be written down.
-    pub fn marks(&self) -> Marks {
-        self.before.iter().map(|(path, sealed)| (self.shown(path), sealed.content.mark())).collect()
+    /// Returns the state as it can be written down, if every name can be.
+    pub fn marks(&self) -> Option<Marks> {
+        let mark = |(path, sealed): (&PathBuf, &Sealed)| {
+            let relative = path.strip_prefix(&self.root).unwrap_or(path);
+            Some((relative.to_str()?.to_owned(), sealed.content.mark()))
+        };
+        self.before.iter().map(mark).collect()
     }
 
-    /// Returns seals as they were written down; nothing when they do not say what was in every file.
+    /// Returns the seals of everything as they were written down; nothing when they do not say what was in every file.
     pub fn recalled(root: &Path, patterns: Vec<Pattern>, files: Vec<PathBuf>, marks: &Marks) -> Option<Self> {
         let sealed = |(path, mark): (&String, &String)| {
             let content = Content::of_mark(mark)?;
             Some((root.join(path), Sealed { stamp: None, content }))
         };
         let before = marks.iter().map(sealed).collect::<Option<_>>()?;
-        Some(Self { root: root.to_owned(), patterns, files, before, unseen: BTreeSet::new() })
+        Some(Self { before, ..Self::new(root, patterns, files, true) })
     }
 
     /// Returns the path of something that cannot be looked at now, and why: what may have become of it is not among what is broken.
@@ -211,17 +244,20 @@ impl Seals {
                     self.walk(&entry.path(), pattern, found);
                 }
             }
-            return;
+            if !self.everything {
+                return;
+            }
         }
         let relative = path.strip_prefix(&self.root).unwrap_or(path);
         let matches = pattern.matcher.is_match(relative) || pattern.whole && relative == pattern.base;
-        if matches && !RESTLESS.iter().any(|file| relative == Path::new(file)) {
+        if matches && (self.everything || !RESTLESS.iter().any(|file| relative == Path::new(file))) {
             found.files.insert(path.to_owned(), metadata);
         }
     }
 
     fn shown(&self, path: &Path) -> String {
-        path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().replace('\\', "/")
+        let path = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy();
+        if cfg!(windows) { path.replace('\\', "/") } else { path.into_owned() }
     }
 }
 
@@ -241,7 +277,9 @@ impl Found {
 }
 
 fn seal(path: &Path, metadata: &Metadata) -> Sealed {
-    let content = if metadata.is_symlink() {
+    let content = if metadata.is_dir() {
+        Content::Folder { mode: mode(metadata) }
+    } else if metadata.is_symlink() {
         fs::read_link(path).map_or(Content::Unread, Content::Link)
     } else if metadata.is_file() && metadata.len() <= LARGEST_HASHED {
         let hash = File::open(path).and_then(digest::sha256);
@@ -390,10 +428,12 @@ mod tests {
     #[test]
     fn what_was_written_down_is_compared_as_what_was_seen() {
         let folder = folder(&["data/a", "data/b", "one"]);
-        let taken = seals(&folder, &["data/**"], &["one"]);
+        let patterns = vec![Pattern::parse("data/**").unwrap()];
+        let taken = Seals::take_everything(folder.path(), patterns, vec![folder.path().join("one")]);
         let recall = || {
             let patterns = vec![Pattern::parse("data/**").unwrap()];
-            Seals::recalled(folder.path(), patterns, vec![folder.path().join("one")], &taken.marks()).unwrap()
+            Seals::recalled(folder.path(), patterns, vec![folder.path().join("one")], &taken.marks().unwrap())
+                .unwrap()
         };
         assert!(recall().broken().is_empty());
         fs::write(folder.path().join("data/a"), "other").unwrap();

@@ -92,7 +92,8 @@ impl Somebody {
         }
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("tepa");
-        fs::copy(TEPA, &program).unwrap();
+        // By another process: while this one has it open for writing, a child of another test may hold it open as well, and then it is busy.
+        assert!(Command::new("cp").arg(TEPA).arg(&program).status().unwrap().success());
         mode(folder.path(), 0o755);
         mode(&program, 0o755);
         Some(Self { program: Some((folder, program)) })

@@ -95,6 +95,13 @@ fn every_yaml_block_of_the_readme_is_valid() {
             seen.0 += 1;
             tepa::prompt::load(&document, UnknownKeys::Refuse)
                 .unwrap_or_else(|faults| panic!("{}", faults.render(false, 100)));
+        } else if let Some(jobs) = document.value()["jobs"].as_object() {
+            let steps = jobs.values().flat_map(|job| job["steps"].as_array().unwrap());
+            let lines: Vec<&str> = steps.filter_map(|step| step["run"].as_str()).collect();
+            assert!(!lines.is_empty());
+            for line in lines {
+                tepa::cli::command().try_get_matches_from(line.split(' ')).unwrap();
+            }
         } else if document.value().is_object() {
             seen.1 += 1;
             tepa::config::load(&document, &tepa::tools::NAMES, UnknownKeys::Refuse)

@@ -199,3 +199,55 @@ fn the_judge_is_compared_with_the_model_that_did_the_work() {
     let output = evaluate(folder.path(), "latest", &["--model", "another"]);
     assert!(!text(&output.stderr).contains("its own work"));
 }
+
+#[test]
+fn a_task_that_secrets_were_taken_out_of_is_not_judged_again() {
+    let folder = ran("hello, world", 0);
+    fs::write(folder.path().join("own.yaml"), "secrets: {env: [TOKEN]}\n").unwrap();
+    let prompt = PROMPT.replace("contains: world", "notContains: hunter2-hunter2");
+    fs::write(folder.path().join("prompt.yaml"), prompt).unwrap();
+    let replies = fs::read_to_string(folder.path().join("prompt.replay.yaml")).unwrap();
+    fs::write(
+        folder.path().join("prompt.replay.yaml"),
+        replies.replace("hello, world\"}\n", "hello, world hunter2-hunter2\"}\n"),
+    )
+    .unwrap();
+    let run = ["run", "prompt.yaml", "--provider", "replay", "--max-cycles", "1", "--config", "own.yaml"];
+    let output = finish(tepa(folder.path()).args(run).env("TOKEN", "hunter2-hunter2"));
+    ended(&output, 1, "check `notContains`");
+    ended(&evaluate(folder.path(), "latest", &[]), 2, "its record does not hold the task as it was");
+}
+
+#[test]
+fn what_was_done_after_the_last_look_at_protected_files_is_not_judged() {
+    let folder = ran("hello, moon", 1);
+    let record = folder.path().join(".tepa/runs").join(&runs(folder.path())[0]).join("events.jsonl");
+    let whole = fs::read_to_string(&record).unwrap();
+    let later = whole.lines().find(|line| line.contains("\"tool.started\"")).unwrap();
+    fs::write(&record, format!("{whole}{later}\n")).unwrap();
+    ended(&evaluate(folder.path(), "latest", &[]), 2, "it broke off while steps were executed");
+}
+
+#[test]
+fn names_are_written_down_as_they_are() {
+    let folder = ran("hello, world", 0);
+    fs::remove_dir_all(folder.path().join(".tepa")).unwrap();
+    fs::write(folder.path().join("terms/a\\b\nc"), "odd").unwrap();
+    let run = ["run", "prompt.yaml", "--provider", "replay", "--max-cycles", "1"];
+    ended(&finish(tepa(folder.path()).args(run)), 0, "✓ pass");
+    ended(&evaluate(folder.path(), "latest", &[]), 0, "✓ check unchanged terms");
+}
+
+#[test]
+fn a_price_is_needed_for_the_judge_alone() {
+    let folder = ran("hello, world", 0);
+    fs::remove_dir_all(folder.path().join(".tepa")).unwrap();
+    let run = ["run", "prompt.yaml", "--provider", "replay", "--executor-model", "my-own"];
+    ended(&finish(tepa(folder.path()).args(run)), 0, "✓ pass");
+    ended(&evaluate(folder.path(), "latest", &["--max-cost", "1"]), 0, "✓ pass");
+    ended(
+        &evaluate(folder.path(), "latest", &["--max-cost", "1", "--model", "my-own"]),
+        2,
+        "no price is known",
+    );
+}

@@ -550,3 +550,23 @@ async fn a_provider_that_never_answers_is_ended_by_the_wall_clock() {
         (Some(RunStatus::Terminated), 3)
     );
 }
+
+#[test]
+fn what_is_written_at_the_end_replaces_nothing_that_the_run_is_about() {
+    let folder = folder(PASS);
+    fs::write(folder.path().join("own.yaml"), "{}\n").unwrap();
+    for (arguments, words) in [
+        (&["--result", "x", "--report", "html=./x"][..], "the report would replace the result"),
+        (&["--report", "junit=x,html=x"], "the report would replace the report"),
+        (&["--result", "prompt.yaml"], "the result would replace a file that no run may change"),
+        (
+            &["--config", "own.yaml", "--report", "junit=own.yaml"],
+            "would replace a file that no run may change",
+        ),
+        (&["--report", "junit=prompt.replay.yaml"], "the report would replace the replies of this run"),
+    ] {
+        let output = finish(run(folder.path()).args(arguments));
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
+    }
+}

@@ -16,7 +16,7 @@ use crate::tool::permission::{self, Rule, RuleError};
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0    pass: the verdict is pass; a failed check or criterion yields only to you and your hooks
-  1    fail: judged and found wanting, cycles used up, a cycle error, stopped by a hook or by you
+  1    fail: judged and found wanting, nothing to verify, no plan, or stopped by a hook or by you
   2    invalid: command line, prompt, config or key; nothing ran
   3    terminated: a budget (tokens, cost, time, tool calls) ran out
   4    no verdict: provider, MCP server, sandbox, check or journal broke, or a bug in tepa

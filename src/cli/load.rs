@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::prompt::{self, Prompt};
 use crate::session::{learn_secrets, shown};
 use crate::source::{Diagnostics, Document, Format, SourceError, SourceFile, UnknownKeys};
+use crate::text;
 use crate::tools;
 use crate::workspace::PROJECT_FILE;
 
@@ -74,8 +75,13 @@ fn settled(layers: &Layers, environment: &Environment, ui: &Ui) -> anyhow::Resul
     let config = layers.resolve()?;
     learn(&config, environment, ui)?;
     for Raised { key, asked, stays } in layers.raised().into_iter().filter(|_| !ui.quiet) {
+        let shown = |value: &Value| match value.as_u64() {
+            Some(millis) if key == "maxDuration" => text::duration(millis),
+            _ => value.to_string(),
+        };
+        let (stays, asked) = (shown(&stays), shown(&asked));
         let message = format!(
-            "`limits.{key}` stays {stays}: a flag lowers the limit of a file and does not raise it to {asked}"
+            "`limits.{key}` stays {stays}: flags and variables lower the limit of a file and do not raise it to {asked}"
         );
         ui.say(&format!("warning: {message}\n"));
     }
@@ -163,11 +169,11 @@ fn config_layer(
         return Ok(None);
     }
     let file = read(&source.path, &shown(&source.path, environment))?;
-    let below = below.resolve()?;
+    let own = below.resolve()?.protect;
     Ok(Some(Document::parse(file).and_then(|document| {
         let known: Vec<&str> = known_tools.iter().map(String::as_str).collect();
         let layer = config::load(&document, &known, unknown);
-        if source.in_workspace { trust::narrowed(&document, layer, &below) } else { layer }
+        if source.in_workspace { trust::narrowed(&document, layer, below, &own) } else { layer }
     })))
 }
 

@@ -16,6 +16,7 @@ use crate::pipeline::Finished;
 use crate::render::{Jsonl, Live, Patient, Plain, Style, prose};
 use crate::report::github::{self, Job};
 use crate::session::{Options, PlanFile, Session, Task};
+use crate::telemetry::Telemetry;
 use crate::workspace::PROJECT_FILE;
 
 pub(super) fn run(
@@ -48,20 +49,35 @@ pub(super) fn perform(
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
     let mut job = Job::detect(environment)?;
+    let telemetry = Telemetry::of(environment);
+    let environment = &telemetry.environment(environment);
     let mut sinks = sinks(ending.output, config.logging.level, ui);
     sinks.extend(job.sink());
+    sinks.extend(telemetry.sink());
     ui.say(&job.silence());
+    ui.warn(telemetry.warnings());
     let finished = runtime::block_on(environment, async |cancel| {
         let connecting = Session::connect(config, task, environment, options);
         let session = runtime::unless_stopped(&cancel, connecting).await??;
-        anyhow::Ok(session.run(sinks, &cancel).await)
+        let finished = session.run(sinks, &cancel).await;
+        ui.warn(telemetry.send().await);
+        anyhow::Ok(finished)
     });
     let status = match &finished {
         Ok(Ok(finished)) => report(ending.output, finished, ui),
         _ => Ok(ExitStatus::unreported()),
     };
     ui.say(&job.listen());
-    let (finished, status) = (finished??, status?);
+    let (finished, status) = match finished.map_err(anyhow::Error::from).flatten() {
+        Ok(finished) => (finished, status?),
+        Err(error) => {
+            // Nothing began; a later step wants to know that as well. What went wrong first is what is told.
+            let status = ExitStatus::of_error(&error);
+            let outputs = [("status", github::status(None)), ("exit-code", status.code().to_string())];
+            let _ = job.write(&outputs);
+            return Err(error);
+        }
+    };
     ui.say(&job.annotations());
     if let Err(e) = job.write(&outputs(ending, &finished, status, environment)) {
         ui.error(&Error::broken("cannot tell GitHub Actions how the run ended").because(&e).into());

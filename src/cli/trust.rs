@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::load::Layer;
-use crate::config::{Config, SandboxMode};
+use crate::config::Layers;
 use crate::source::{Diagnostic, Document};
 use crate::workspace::PROJECT_FILE;
 
@@ -42,27 +42,49 @@ fn reaches_out(tools: &Value) -> bool {
     list.into_iter().any(|tool| ["env", "network"].iter().any(|key| tool.get(key).is_some_and(said)))
 }
 
+/// Whether a value of the project's file goes further than the one that the layers below it say.
+type Wider = fn(&Value, &Value) -> bool;
+
+/// What the user's own configuration decides, as soon as it says something.
+const DECIDED: [(&str, Wider); 13] = [
+    ("/tools", |_, own| own != &json!([])),
+    ("/network/allowHosts", |_, own| own != &json!([])),
+    ("/customTools", |_, own| own != &json!([])),
+    ("/sandbox/mode", |_, own| own == "read-only"),
+    ("/limits/maxCycles", higher),
+    ("/limits/maxTokens", higher),
+    ("/limits/maxCostUsd", higher),
+    ("/limits/maxDuration", higher),
+    ("/limits/maxToolCalls", higher),
+    ("/pricing", |_, _| true),
+    ("/evaluator/votes", |value, own| value != own),
+    ("/evaluator/askAgainBelow", |value, own| higher(own, value)),
+    ("/evaluator/strict", |value, _| value == false),
+];
+
+fn higher(value: &Value, own: &Value) -> bool {
+    value.as_f64() > own.as_f64()
+}
+
 /// Returns the layer of the project's file above the configuration `below`, with a fault for everything that is not for it to say.
-pub(super) fn narrowed(document: &Document, layer: Layer, below: &Config) -> Layer {
+///
+/// `own` are the globs of protected files below it.
+pub(super) fn narrowed(document: &Document, layer: Layer, below: &Layers, own: &[String]) -> Layer {
     let (mut faults, values) = match layer {
         Ok((values, warnings)) => (warnings, Some(values)),
         Err(faults) => (faults, None),
     };
-    let decided = [
-        (!below.tools.is_empty(), "/tools"),
-        (!below.network.allow_hosts.is_empty(), "/network/allowHosts"),
-        (below.sandbox.mode == SandboxMode::ReadOnly, "/sandbox/mode"),
-        (!below.custom_tools.is_empty(), "/customTools"),
-        (below.limits.max_cost_usd.is_some(), "/limits/maxCostUsd"),
-        (below.limits.max_cost_usd.is_some(), "/pricing"),
-        (below.limits.max_duration.is_some(), "/limits/maxDuration"),
-        (below.limits.max_tool_calls.is_some(), "/limits/maxToolCalls"),
-        (below.evaluator.strict, "/evaluator/strict"),
-        (below.evaluator.votes > 1, "/evaluator/votes"),
-    ];
-    let decided = decided.into_iter().filter(|(decided, _)| *decided);
+    let is_wider = |(pointer, wider): &(&str, Wider)| {
+        // Prices are as good as a limit of what they add up to.
+        let own = below.said(if *pointer == "/pricing" { "/limits/maxCostUsd" } else { pointer });
+        let value =
+            values.as_ref().and_then(|values: &Value| values.pointer(pointer)).filter(|value| said(value));
+        own.zip(value).is_some_and(|(own, value)| wider(value, &own))
+    };
+    let decided = DECIDED.iter().filter(|decided| is_wider(decided));
     let decided =
-        decided.map(|(_, pointer)| -> Untrusted { (pointer, said, "your own configuration says it") });
+        decided.map(|(pointer, _)| -> Untrusted { (pointer, said, "your own configuration says it") });
+    let decided: Vec<Untrusted> = decided.collect();
     for (pointer, untrusted, why) in UNTRUSTED.into_iter().chain(decided) {
         if document.value().pointer(pointer).is_some_and(untrusted) {
             let key = pointer[1..].replace('/', ".");
@@ -77,7 +99,7 @@ pub(super) fn narrowed(document: &Document, layer: Layer, below: &Config) -> Lay
         Some(mut values) if !faults.has_errors() => {
             // It may protect more files, and no fewer.
             if let Some(Value::Array(protect)) = values.get_mut("protect") {
-                protect.extend(below.protect.iter().map(|glob| json!(glob)));
+                protect.extend(own.iter().map(|glob| json!(glob)));
             }
             Ok((values, faults))
         }

@@ -70,6 +70,13 @@ impl Ui {
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 
+    /// Writes what a person should know that ends nothing.
+    pub(super) fn warn(&self, warnings: impl IntoIterator<Item: AsRef<str>>) {
+        for warning in warnings.into_iter().filter(|_| !self.quiet) {
+            self.say(&format!("warning: {}\n", prose(warning.as_ref())));
+        }
+    }
+
     /// Writes the faults of a file as rustc would.
     pub(super) fn faults(&self, diagnostics: &Diagnostics) {
         let width = usize::from(self.width);

@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
+use percent_encoding::percent_decode_str;
 use secrecy::SecretString;
 
 use crate::error::Error;
@@ -16,6 +17,15 @@ use crate::secret::{Secrets, is_secret_name};
 /// Variables that hold a provider's key: children of a run do not inherit them.
 pub const KEY_VARIABLES: [&str; 4] =
     ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"];
+
+/// Variables that hold the headers for a collector of traces, the one that wins first; every value in them counts as a secret.
+pub const HEADER_VARIABLES: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
+
+/// The variable that says which span a process belongs to, in the form of the W3C.
+pub const TRACE_PARENT: &str = "TRACEPARENT";
+
+/// The variable beside it that vendors of traces keep notes in.
+pub const TRACE_STATE: &str = "TRACESTATE";
 
 /// What the process was started with.
 #[derive(Debug, Clone)]
@@ -123,6 +133,18 @@ impl Environment {
         })
     }
 
+    /// Returns this environment with another span to which what is started belongs.
+    #[must_use]
+    pub fn in_trace(&self, parent: &str, state: &str) -> Self {
+        let mut inside = self.clone();
+        inside.variables.insert(TRACE_PARENT.into(), parent.into());
+        inside.variables.remove(OsStr::new(TRACE_STATE));
+        if !state.is_empty() {
+            inside.variables.insert(TRACE_STATE.into(), state.into());
+        }
+        inside
+    }
+
     /// Fills in the values of `variables`, which are handed to `receiver`.
     ///
     /// # Errors
@@ -172,14 +194,31 @@ impl Environment {
     }
 }
 
-/// Returns the provider keys among `variables`.
+/// Returns the provider keys among `variables`, and what the headers for a collector hold.
 fn keys(variables: &BTreeMap<OsString, OsString>) -> Secrets {
-    let values = KEY_VARIABLES.iter().filter_map(|name| variables.get(OsStr::new(name))?.to_str());
-    Secrets::new(values.map(|value| SecretString::from(value.trim().to_owned())))
+    let value = |name: &&str| variables.get(OsStr::new(name))?.to_str();
+    let keys = KEY_VARIABLES.iter().filter_map(value).map(|value| value.trim().to_owned());
+    let headers = HEADER_VARIABLES.iter().filter_map(value).flat_map(pairs);
+    // Of `Bearer abc` the second word alone is as secret as the whole.
+    let parts = headers.flat_map(|(_, value)| {
+        let last = value.rsplit(' ').next().unwrap_or_default().to_owned();
+        [value, last]
+    });
+    Secrets::new(keys.chain(parts).map(SecretString::from))
 }
 
-/// Variables that say who and where somebody is and how to talk to them, and where toolchains are.
-const USUAL: [&str; 36] = [
+/// Returns what a variable such as `OTEL_RESOURCE_ATTRIBUTES` lists as `name=value,name=value`, with values decoded; other parts are passed over.
+pub fn pairs(text: &str) -> Vec<(String, String)> {
+    let pair = |part: &str| {
+        let (name, value) = part.split_once('=')?;
+        let value = percent_decode_str(value.trim()).decode_utf8().ok()?.into_owned();
+        Some((name.trim().to_owned(), value)).filter(|(name, _)| !name.is_empty())
+    };
+    text.split(',').filter_map(pair).collect()
+}
+
+/// Variables that say who and where somebody is and how to talk to them, where toolchains are, and which trace all this belongs to.
+const USUAL: [&str; 38] = [
     "PATH",
     "HOME",
     "USER",
@@ -208,6 +247,8 @@ const USUAL: [&str; 36] = [
     "VIRTUAL_ENV",
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
+    TRACE_PARENT,
+    TRACE_STATE,
     // Windows does not start programs without these.
     "SystemRoot",
     "SYSTEMROOT",
@@ -268,6 +309,32 @@ mod tests {
         ] {
             assert_eq!(named_by(pattern, name), named, "{pattern} {name}");
         }
+    }
+
+    #[test]
+    fn what_the_headers_for_a_collector_hold_is_secret() {
+        let headers = "authorization=Basic%20dG9wOnNlY3JldA==, x-team = team-key-1 ,nothing";
+        assert_eq!(
+            pairs(headers),
+            [("authorization", "Basic dG9wOnNlY3JldA=="), ("x-team", "team-key-1")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        );
+        let environment = Environment::of("/".into(), [(HEADER_VARIABLES[1].into(), headers.into())]);
+        let redacted = environment.secrets().redact("dG9wOnNlY3JldA== and team-key-1").into_owned();
+        assert_eq!(redacted, "*** and ***");
+    }
+
+    #[test]
+    fn children_belong_to_the_span_that_they_are_told() {
+        let outside = [("TRACEPARENT", "00-a-b-01"), ("TRACESTATE", "v=1")];
+        let environment =
+            Environment::of("/".into(), outside.map(|(name, value)| (name.into(), value.into())));
+        let trace = |environment: &Environment| {
+            let variables = environment.for_children(&[]);
+            [TRACE_PARENT, TRACE_STATE].map(|name| variables.get(OsStr::new(name)).cloned())
+        };
+        assert_eq!(trace(&environment), [Some("00-a-b-01".into()), Some("v=1".into())]);
+        assert_eq!(trace(&environment.in_trace("00-a-c-01", "")), [Some("00-a-c-01".into()), None]);
     }
 
     #[test]

@@ -53,6 +53,15 @@ impl Layers {
         self.layers.push((origin, values));
     }
 
+    /// Returns what the files among the layers say at a place, if they say something.
+    pub fn said(&self, pointer: &str) -> Option<Value> {
+        let mut files = json!({});
+        for (_, layer) in self.layers.iter().filter(|(origin, _)| matches!(origin, Origin::File(_))) {
+            merge(&mut files, layer);
+        }
+        files.pointer(pointer).filter(|value| !value.is_null()).cloned()
+    }
+
     /// Returns the limits of files that the command line would raise: the smaller one counts, whoever starts the run.
     pub fn raised(&self) -> Vec<Raised> {
         let (mut files, mut flags) = (json!({}), json!({}));

@@ -143,6 +143,9 @@ pub enum RunEvent {
         provider: String,
         /// The task.
         prompt: Prompt,
+        /// The SHA-256 of the task as JSON, before secrets were taken out of it: a record whose task has another one does not hold the task.
+        #[serde(default)]
+        prompt_sha256: String,
         /// The resolved configuration.
         config: Value,
         /// Names of the tools the planner may use.

@@ -44,7 +44,7 @@ impl Baseline {
 
     /// Returns the state of what is to stay unchanged as it can be written down.
     pub fn marks(&self) -> BTreeMap<String, Marks> {
-        self.sealed.iter().map(|(path, seals)| (path.clone(), seals.marks())).collect()
+        self.sealed.iter().filter_map(|(path, seals)| Some((path.clone(), seals.marks()?))).collect()
     }
 
     /// Puts the state as an earlier run wrote it down in the place of what was taken now: that is not what the earlier run began with.
@@ -85,7 +85,7 @@ fn scripts(prompt: &Prompt, workspace: &Workspace) -> Result<Scripts, CheckError
 
 fn seal(path: &str, workspace: &Workspace) -> Result<Seals, String> {
     let (patterns, files) = meant(path, workspace)?;
-    let seals = Seals::take(workspace.root(), patterns, files);
+    let seals = Seals::take_everything(workspace.root(), patterns, files);
     match seals.unseen() {
         None => Ok(seals),
         Some((path, e)) => Err(format!("cannot look at `{path}`: {e}")),

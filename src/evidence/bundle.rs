@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-use super::{Baseline, kind};
+use super::{Baseline, file, kind};
 use crate::outcome::{CheckResult, Evidence, Part};
 use crate::prompt::{Expected, Prompt};
 use crate::text;
@@ -26,8 +26,6 @@ pub(super) const COMPARED: u64 = 1 << 20;
 const COMPARING: Duration = Duration::from_secs(2);
 /// How many names of a folder are shown.
 const MOST_NAMES: usize = 200;
-/// The check that runs a command.
-const COMMAND: &str = "command";
 /// The shortest quote that says anything, in characters.
 const SHORTEST_QUOTE: usize = 3;
 
@@ -36,8 +34,21 @@ const SHORTEST_QUOTE: usize = 3;
 pub struct Bundle {
     /// What is shown.
     pub shown: Evidence,
-    /// Where a quote may be from.
+    /// Where a quote may be from, of the file.
     quotable: Vec<String>,
+    /// Where else: what commands printed; without a file, what steps returned. A judge is shown it in other places.
+    said: Vec<String>,
+}
+
+/// What became of the search for a quote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quote {
+    /// It is there.
+    Found,
+    /// It is not there.
+    Missing,
+    /// It is so short that it would be found anywhere.
+    TooShort,
 }
 
 impl Bundle {
@@ -53,13 +64,20 @@ impl Bundle {
         expected
             .map(|(at, expected)| {
                 let mut bundle = Self::of(expected, workspace, baseline, words_of_steps);
-                bundle.shown.id = format!("E{}", at + 1);
-                // What a command said is as good as a file; what else tepa found can be said of files that are anything but good.
-                let own = checks.iter().filter(|check| check.check == COMMAND && check.path == expected.path);
-                bundle.quotable.extend(own.map(|check| check.actual.clone()));
+                bundle.shown.id = Self::id(at);
+                let own = checks.iter().filter(|check| check.check == CheckResult::COMMAND);
+                let own = own.filter(|check| check.evidence.as_ref() == Some(&bundle.shown.id));
+                // What tepa says itself, the exit code here, can be said of files that are anything but good.
+                let printed = own.filter_map(|check| check.actual.split_once(": "));
+                bundle.said.extend(printed.map(|(_, printed)| printed.to_owned()));
                 bundle
             })
             .collect()
+    }
+
+    /// Returns the name of the evidence for the expected output at a position.
+    pub(super) fn id(at: usize) -> String {
+        format!("E{}", at + 1)
     }
 
     fn of(
@@ -70,7 +88,7 @@ impl Bundle {
     ) -> Self {
         let Some(path) = &expected.path else {
             let summary = "names no file: what the steps returned is all that there is".to_owned();
-            return Self { quotable: words_of_steps.to_vec(), ..Self::saying(None, summary) };
+            return Self { said: words_of_steps.to_vec(), ..Self::saying(None, summary) };
         };
         look(path, workspace, baseline).unwrap_or_else(|error| {
             let summary = match error {
@@ -84,22 +102,38 @@ impl Bundle {
     fn saying(path: Option<&String>, summary: String) -> Self {
         let shown =
             Evidence { id: String::new(), path: path.cloned(), summary, shape: None, parts: Vec::new() };
-        Self { shown, quotable: Vec::new() }
+        Self { shown, quotable: Vec::new(), said: Vec::new() }
     }
 
-    /// Returns whether `quote` is in the evidence, however blanks and lines are set; too short a quote is nowhere.
-    pub fn holds(&self, quote: &str) -> bool {
+    /// Looks for `quote` in the evidence, however blanks and lines are set. What tepa says of it proves nothing.
+    pub fn find(&self, quote: &str) -> Quote {
         // A quote may come with the marks that stand before each line of material; in a table they are its own.
         let unmarked: Vec<&str> =
             quote.lines().map(|line| line.trim_start().trim_start_matches('|')).collect();
         let wanted = [normal(quote), normal(&unmarked.join("\n"))];
-        let wanted: Vec<&String> =
-            wanted.iter().filter(|quote| quote.chars().count() >= SHORTEST_QUOTE).collect();
-        self.quotable
-            .iter()
-            .chain(&self.shown.shape)
-            .map(|text| normal(text))
-            .any(|text| wanted.iter().any(|quote| text.contains(quote.as_str())))
+        let is_long = |quote: &String| quote.chars().count() >= SHORTEST_QUOTE;
+        let mut texts = self.quotable.iter().chain(&self.said).map(|text| normal(text));
+        // An answer may be a word of one letter, quoted whole.
+        let found = texts.any(|text| {
+            wanted.iter().any(|quote| {
+                text == *quote && !quote.is_empty() || is_long(quote) && text.contains(quote.as_str())
+            })
+        });
+        match (found, wanted.iter().any(is_long)) {
+            (true, _) => Quote::Found,
+            (false, true) => Quote::Missing,
+            (false, false) => Quote::TooShort,
+        }
+    }
+
+    /// Returns the evidence as it is recorded: with all that may be quoted from it.
+    pub fn recorded(&self) -> Evidence {
+        let mut evidence = self.shown.clone();
+        if !self.said.is_empty() {
+            evidence.parts.push(Part::Note("What commands printed and steps returned:".to_owned()));
+            evidence.parts.extend(self.said.iter().cloned().map(Part::Material));
+        }
+        evidence
     }
 }
 
@@ -111,11 +145,12 @@ fn normal(text: &str) -> String {
 /// Says what changed on disk since `before`, as failed checks: what was judged must be what is there.
 pub fn changes(before: &[Bundle], now: Vec<Bundle>) -> Vec<CheckResult> {
     let pairs = before.iter().zip(now).map(|(before, now)| (&before.shown, now.shown));
-    let changed = pairs.filter(|(before, now)| before.summary != now.summary);
+    let changed = pairs.filter(|(before, now)| before.summary != now.summary || before.parts != now.parts);
     changed
         .map(|(before, now)| CheckResult {
             check: "unchanged".to_owned(),
             path: now.path,
+            evidence: Some(now.id),
             passed: false,
             expected: format!("to stay as it was judged ({})", before.summary),
             actual: now.summary,
@@ -130,11 +165,11 @@ fn look(path: &String, workspace: &Workspace, baseline: &Baseline) -> Result<Bun
     let digest = workspace.digest(path)?;
     let (head, tail) = workspace.ends(path, HEAD, TAIL)?;
     let hash = digest.sha256.map_or("too large to hash".to_owned(), |hash| format!("sha256 {hash}"));
-    let summary = format!("exists: {} bytes, {}, {hash}", digest.bytes, kind::mime(path, &head));
+    let mime = kind::mime(path, &head);
+    let by = if file::is_link(path, workspace) { ", by a link" } else { "" };
+    let summary = format!("exists{by}: {} bytes, {mime}, {hash}", digest.bytes);
     let mut bundle = Bundle::saying(Some(path), summary);
-    if digest.bytes <= LARGEST_HASHED
-        && ["csv", "json", "yaml", "yml"].iter().any(|kind| path.ends_with(kind))
-    {
+    if digest.bytes <= LARGEST_HASHED && kind::has_shape(path) {
         bundle.shown.shape = kind::shape(path, &workspace.read(path, LARGEST_HASHED)?);
     }
     if digest.bytes == 0 {
@@ -144,7 +179,7 @@ fn look(path: &String, workspace: &Workspace, baseline: &Baseline) -> Result<Bun
     if head.contains(&0) {
         bundle.shown.parts.push(Part::Note("(binary content)".to_owned()));
         // There is nothing else to go by.
-        bundle.quotable.push(bundle.shown.summary.clone());
+        bundle.quotable.extend([mime.to_string(), hash]);
         return Ok(bundle);
     }
     let whole = (digest.bytes <= COMPARED).then(|| workspace.read(path, COMPARED)).transpose()?;
@@ -245,7 +280,7 @@ mod tests {
         let bundle = gather();
         let Part::Material(changed) = &bundle.shown.parts[4] else { panic!("{:?}", bundle.shown) };
         assert!(changed.contains("\n-old\n+new\n"), "{changed}");
-        assert!(bundle.holds("a new b") && !bundle.holds("old"));
+        assert!(bundle.find("a new b") == Quote::Found && bundle.find("old") == Quote::Missing);
     }
 
     #[test]
@@ -260,18 +295,26 @@ mod tests {
         assert_eq!(notes(4), [Part::Material("bin\nempty".into())]);
         assert_eq!(found[4].shown.id, "E5");
         // Of what is not there or empty nothing can be quoted; of what cannot be read, what it is.
-        assert!(!found[0].holds("does not exist") && !found[3].holds("0 bytes"));
-        assert!(found[2].holds("2 bytes, application/octet-stream") && found[4].holds("empty"));
+        assert_eq!(found[0].find("does not exist"), Quote::Missing);
+        assert_eq!(found[3].find("0 bytes"), Quote::Missing);
+        assert_eq!(found[2].find("exists"), Quote::Missing);
+        assert_eq!(found[2].find("application/octet-stream"), Quote::Found);
+        assert_eq!(found[4].find("empty"), Quote::Found);
     }
 
     #[test]
     fn a_quote_is_found_however_it_is_set_and_only_where_it_is() {
         let bundle = bundles(&[("a.csv", b"a,b\n| x |  y |,1\nlast line,2\n")], &["a.csv"]).remove(0);
-        for quote in ["| x | y |", "| | x | y |,1\n| last   line", "a,b", "CSV with"] {
-            assert!(bundle.holds(quote), "{quote}");
+        for quote in ["| x | y |", "| | x | y |,1\n| last   line", "a,b"] {
+            assert_eq!(bundle.find(quote), Quote::Found, "{quote}");
         }
-        for quote in ["", "a,", "| |", "a,c", "LAST line", "text/csv"] {
-            assert!(!bundle.holds(quote), "{quote}");
+        for quote in ["a,c", "LAST line", "text/csv", "CSV with", "| |"] {
+            assert_eq!(bundle.find(quote), Quote::Missing, "{quote}");
         }
+        for quote in ["", "a,"] {
+            assert_eq!(bundle.find(quote), Quote::TooShort, "{quote}");
+        }
+        let whole = bundles(&[("a.txt", b"42\n")], &["a.txt"]).remove(0);
+        assert_eq!((whole.find("42"), whole.find("4")), (Quote::Found, Quote::TooShort));
     }
 }

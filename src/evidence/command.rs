@@ -62,18 +62,22 @@ fn to_be_made<'a>(check: &'a CommandCheck, copies: &Copies, site: &Site) -> Opti
 
 /// Returns whether a line for a shell got as far as what the run made, or did not make, for all that its exit code says.
 fn begun(outcome: &Outcome, check: &CommandCheck, copies: &Copies, site: &Site) -> bool {
-    let words = script::words(&check.run);
-    let mut of_run = words.into_iter().filter(|word| is_of_run(word, copies, site));
+    let of_run: Vec<&str> =
+        script::words(&check.run).into_iter().filter(|word| is_of_run(word, copies, site)).collect();
+    // A shell that finds no command says so; and of what a script of the run did not find, it names the script.
+    let complains = |word: &&str| outcome.stderr.lines().any(|line| line.contains(&format!("{word}: ")));
     match outcome.exit_code {
-        NOT_RUN => of_run.next().is_some(),
-        NO_COMMAND => of_run.any(|word| site.workspace.facts(word).is_err()),
+        NOT_RUN | NO_COMMAND if outcome.stderr.trim().is_empty() => true,
+        NOT_RUN => !of_run.is_empty(),
+        NO_COMMAND => of_run.iter().any(|word| complains(word) || site.workspace.facts(word).is_err()),
         _ => true,
     }
 }
 
 /// Returns whether a word names something in the workspace that no copy stands in for.
 fn is_of_run(word: &str, copies: &Copies, site: &Site) -> bool {
-    word.contains('/') && !copies.stand_in_for(word) && site.workspace.relative(word).is_ok()
+    let is_path = word.contains('/') || is_file(word, site);
+    is_path && !copies.stand_in_for(word) && site.workspace.relative(word).is_ok()
 }
 
 fn is_file(word: &str, site: &Site) -> bool {

@@ -136,7 +136,8 @@ fn absent(path: &str, workspace: &Workspace) -> Result<Found, Trouble> {
     }
 }
 
-fn is_link(path: &str, workspace: &Workspace) -> bool {
+/// Returns whether the last name of a path is a link.
+pub(super) fn is_link(path: &str, workspace: &Workspace) -> bool {
     let Ok(relative) = workspace.relative(path) else { return false };
     let (Some(folder), Some(name)) = (relative.parent().and_then(|path| path.to_str()), relative.file_name())
     else {

@@ -40,6 +40,11 @@ pub(super) fn mime(path: &str, head: &[u8]) -> &'static str {
     }
 }
 
+/// Returns whether the name of a file says that its content has a shape.
+pub(super) fn has_shape(path: &str) -> bool {
+    ["csv", "json", "yaml", "yml"].contains(&ending(path).as_str())
+}
+
 /// Returns the shape of content whose name says that it has one: columns and rows of CSV, whether JSON or YAML can be parsed.
 pub(super) fn shape(path: &str, content: &[u8]) -> Option<String> {
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);

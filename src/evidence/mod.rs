@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use baseline::Baseline;
-pub use bundle::{Bundle, changes};
+pub use bundle::{Bundle, Quote, changes};
 
 use crate::check::Check;
 use crate::outcome::CheckResult;
@@ -58,6 +58,8 @@ pub struct Checked {
 struct Slot {
     check: Check,
     path: Option<String>,
+    /// The evidence of the expected output that it belongs to.
+    evidence: String,
     outcome: Option<Result<CheckResult, CheckError>>,
 }
 
@@ -75,12 +77,26 @@ impl Finding {
     }
 }
 
+impl Checked {
+    fn of(slots: Vec<Slot>) -> Self {
+        let mut checked = Self::default();
+        for outcome in slots.into_iter().filter_map(|slot| slot.outcome) {
+            match outcome {
+                Ok(result) => checked.results.push(result),
+                Err(error) => checked.unable = checked.unable.or(Some(error)),
+            }
+        }
+        checked
+    }
+}
+
 impl Slot {
     fn fill(&mut self, found: Result<Finding, String>) {
         let (check, path) = (self.check.name(), self.path.clone());
         self.outcome = Some(match found {
             Ok(Finding { passed, expected, actual }) => {
-                Ok(CheckResult { check: check.to_owned(), path, passed, expected, actual })
+                let evidence = Some(self.evidence.clone());
+                Ok(CheckResult { check: check.to_owned(), path, evidence, passed, expected, actual })
             }
             Err(reason) => Err(CheckError { check, path, reason }),
         });
@@ -100,14 +116,51 @@ pub async fn check(
     baseline: Arc<Baseline>,
     site: &Site,
 ) -> Result<Checked, tokio::task::JoinError> {
-    let slots = prompt.expected().iter().flat_map(|expected| {
-        let checks = expected.all_checks().into_iter();
-        checks.map(|check| Slot { check, path: expected.path.clone(), outcome: None })
-    });
-    let mut slots: Vec<Slot> = slots.collect();
-    let workspace = Arc::clone(&site.workspace);
-    let start = Arc::clone(&baseline);
-    slots = tokio::task::spawn_blocking(move || {
+    let mut slots = look(slots(prompt), &baseline, site).await?;
+    let has_commands = slots.iter().any(|slot| matches!(slot.check, Check::Command(_)));
+    if has_commands && !slots.iter().any(Slot::unable) {
+        run_commands(&mut slots, &baseline, site).await?;
+        // A command may run what the run made, and that may change what was looked at before.
+        slots = look(slots, &baseline, site).await?;
+    }
+    Ok(Checked::of(slots))
+}
+
+/// Looks at the files once more, and runs no command.
+///
+/// # Errors
+/// As [`check`].
+pub async fn check_files(
+    prompt: &Prompt,
+    baseline: Arc<Baseline>,
+    site: &Site,
+) -> Result<Checked, tokio::task::JoinError> {
+    Ok(Checked::of(look(slots(prompt), &baseline, site).await?))
+}
+
+fn slots(prompt: &Prompt) -> Vec<Slot> {
+    let expected = prompt.expected().iter().enumerate();
+    expected
+        .flat_map(|(at, expected)| {
+            let slot = move |check| Slot {
+                check,
+                path: expected.path.clone(),
+                evidence: Bundle::id(at),
+                outcome: None,
+            };
+            expected.all_checks().into_iter().map(slot)
+        })
+        .collect()
+}
+
+/// Looks at the files, off the thread: they may be large and slow.
+async fn look(
+    mut slots: Vec<Slot>,
+    baseline: &Arc<Baseline>,
+    site: &Site,
+) -> Result<Vec<Slot>, tokio::task::JoinError> {
+    let (workspace, start) = (Arc::clone(&site.workspace), Arc::clone(baseline));
+    tokio::task::spawn_blocking(move || {
         for slot in &mut slots {
             if let (Some(path), false) = (&slot.path, matches!(slot.check, Check::Command(_))) {
                 let found = file::look(&slot.check, path, &workspace, &start);
@@ -116,18 +169,7 @@ pub async fn check(
         }
         slots
     })
-    .await?;
-    if !slots.iter().any(Slot::unable) {
-        run_commands(&mut slots, &baseline, site).await?;
-    }
-    let mut checked = Checked::default();
-    for outcome in slots.into_iter().filter_map(|slot| slot.outcome) {
-        match outcome {
-            Ok(result) => checked.results.push(result),
-            Err(error) => checked.unable = checked.unable.or(Some(error)),
-        }
-    }
-    Ok(checked)
+    .await
 }
 
 async fn run_commands(
@@ -135,9 +177,6 @@ async fn run_commands(
     baseline: &Arc<Baseline>,
     site: &Site,
 ) -> Result<(), tokio::task::JoinError> {
-    if !slots.iter().any(|slot| matches!(slot.check, Check::Command(_))) {
-        return Ok(());
-    }
     let (start, parent) = (Arc::clone(baseline), site.temporary.clone());
     let copies = tokio::task::spawn_blocking(move || start.scripts.unpack(&parent)).await?;
     for slot in slots {

@@ -82,6 +82,19 @@ impl HookBus {
     }
 
     /// Adds a closure at the point `P`: `Ok(None)` keeps the payload, `Ok(Some(..))` replaces it.
+    ///
+    /// ```
+    /// use tepa::hook::{HookBus, PostPlanner};
+    ///
+    /// let mut hooks = HookBus::default();
+    /// hooks.on::<PostPlanner, _>("no shell", false, |mut plan, _| {
+    ///     Box::pin(async move {
+    ///         plan.steps.retain(|step| !step.tools.iter().any(|tool| tool == "shell_execute"));
+    ///         Ok(Some(plan))
+    ///     })
+    /// });
+    /// assert!(hooks.listens::<PostPlanner>());
+    /// ```
     pub fn on<P, F>(&mut self, name: &str, continue_on_error: bool, closure: F)
     where
         P: Point,

@@ -62,12 +62,20 @@ pub struct CheckResult {
     /// The path it looked at, as the prompt names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// The evidence of the expected output that it belongs to, `E1` for the first; none for a protected file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
     /// Whether it holds.
     pub passed: bool,
     /// What should be.
     pub expected: String,
     /// What is.
     pub actual: String,
+}
+
+impl CheckResult {
+    /// The name of the check that runs a command.
+    pub const COMMAND: &str = "command";
 }
 
 /// What kind of artifact a path holds.

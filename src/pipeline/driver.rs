@@ -13,10 +13,10 @@ use super::estimate::{self, Limit};
 use super::protect::Guard;
 use super::recall::Recalled;
 use super::run::{Run, Stop, millis};
-use super::state::{Action, Bounds, RunState};
+use super::state::{Action, Bounds, RunState, Until};
 use super::{Pipeline, approval, artifacts, evaluator, executor, planner, step};
 use crate::event::{Fanout, RunEvent};
-use crate::outcome::{Artifact, Cost, Estimate, Reason, RunResult, RunStatus, Settlement};
+use crate::outcome::{Artifact, Cost, Estimate, Reason, RunResult, Settlement};
 use crate::plan::Plan;
 use crate::prompt::Prompt;
 use crate::text;
@@ -91,7 +91,7 @@ impl Pipeline {
         fanout: Fanout,
         cancel: &Cancel,
     ) -> Result<Planned, Finished> {
-        let bounds = Bounds { plan_only: true, ..self.bounds(1) };
+        let bounds = Bounds { until: Until::Plan, ..self.bounds(1) };
         let run = self.begin(prompt, bounds, fanout);
         let began = run.perform(run.start(), cancel).await;
         if run.read(RunState::is_stopped) {
@@ -119,9 +119,10 @@ impl Pipeline {
         fanout: Fanout,
         cancel: &Cancel,
     ) -> Finished {
-        let Recalled { prompt, execution, cycle, unchanged, .. } = recalled;
+        let Recalled { prompt, execution, unchanged, .. } = recalled;
         let guard = Guard::begin(self, prompt.clone(), Some(unchanged.clone()));
-        let run = Run::new(self, RunState::new(prompt, self.bounds(cycle)), fanout, guard);
+        let bounds = Bounds { until: Until::Verdict, ..self.bounds(1) };
+        let run = Run::new(self, RunState::new(prompt, bounds), fanout, guard);
         let recall = || {
             run.start()?;
             if !unchanged.is_empty() {
@@ -136,7 +137,7 @@ impl Pipeline {
     fn bounds(&self, max_cycles: u32) -> Bounds {
         let limits = &self.config.limits;
         Bounds {
-            plan_only: false,
+            until: Until::End,
             max_cycles,
             max_tokens: limits.max_tokens,
             max_tool_calls: limits.max_tool_calls,
@@ -157,6 +158,7 @@ impl Run<'_> {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             provider: pipeline.provider.name().to_owned(),
             prompt: self.read(|state| state.prompt().clone()),
+            prompt_sha256: self.read(|state| state.prompt().sha256()),
             config,
             tools: pipeline.tools.names(),
         })?;
@@ -297,8 +299,8 @@ impl Run<'_> {
     }
 
     async fn close(&self, run_id: &str, began: Duration) -> Finished {
-        let judged = self.read(RunState::settlement).status();
-        if matches!(judged, Some(RunStatus::Pass | RunStatus::Fail))
+        // A run that was stopped had no use for all replies of a script.
+        if is_judged(self.read(RunState::settlement).reason())
             && let Err(error) = self.pipeline.provider.finish()
         {
             self.stop(error.into());
@@ -330,8 +332,7 @@ impl Run<'_> {
         outputs: &[Artifact],
         began: Duration,
     ) -> RunResult {
-        let judged =
-            matches!(settlement.reason(), Reason::Passed | Reason::MaxCycles | Reason::ProtectedPathModified);
+        let judged = is_judged(settlement.reason());
         self.read(|state| RunResult {
             status: settlement.status(),
             cycles: state.cycle(),
@@ -352,4 +353,9 @@ impl Run<'_> {
             error: (!judged).then(|| settlement.feedback().to_owned()),
         })
     }
+}
+
+/// Returns whether a run ended by a verdict.
+fn is_judged(reason: Reason) -> bool {
+    matches!(reason, Reason::Passed | Reason::MaxCycles | Reason::ProtectedPathModified)
 }

@@ -24,7 +24,7 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     check(run, &prompt, &baseline).await?;
     let bundles = gather(run, &prompt, &baseline).await?;
     if !bundles.is_empty() {
-        let evidence = bundles.iter().map(|bundle| bundle.shown.clone()).collect();
+        let evidence = bundles.iter().map(Bundle::recorded).collect();
         run.emit(&RunEvent::EvidenceGathered { cycle, evidence })?;
     }
     let input = run.read(|state| EvaluatorInput {
@@ -69,23 +69,33 @@ async fn look_again(
         return Ok(evaluation);
     }
     let now = gather(run, prompt, baseline).await?;
-    let found = [evidence::changes(bundles, now), tampered(run).await?].concat();
-    let (cycle, told) = run.read(|state| (state.cycle(), state.checks_of_cycle().to_vec()));
-    for result in found.iter().filter(|check| !told.contains(check)).cloned() {
+    let files = evidence::check_files(prompt, Arc::clone(baseline), &site(run)).await;
+    let files = files.map_err(|_| panicked())?;
+    if let Some(unable) = files.unable {
+        return Err(unable.into());
+    }
+    let (cycle, known) = run.read(|state| (state.cycle(), state.checks_of_cycle().to_vec()));
+    let failed = files.results.into_iter().filter(|check| !check.passed && !known.contains(check));
+    let changes = evidence::changes(bundles, now).into_iter().chain(failed);
+    let found: Vec<CheckResult> = changes.chain(tampered(run).await?).collect();
+    for result in found.iter().filter(|check| !known.contains(check)).cloned() {
         run.emit(&RunEvent::CheckCompleted { cycle, result })?;
     }
     Ok(overrule(evaluation, &found))
 }
 
-/// Runs the checks of the prompt and looks at the protected files.
-async fn check(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Result<(), Stop> {
-    let cycle = run.read(super::state::RunState::cycle);
-    let site = Site {
+fn site(run: &Run<'_>) -> Site {
+    Site {
         workspace: Arc::clone(&run.pipeline.workspace),
         setting: Arc::clone(&run.pipeline.setting),
         temporary: run.pipeline.temporary.clone(),
-    };
-    let checked = evidence::check(prompt, Arc::clone(baseline), &site).await;
+    }
+}
+
+/// Runs the checks of the prompt and looks at the protected files.
+async fn check(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Result<(), Stop> {
+    let cycle = run.read(super::state::RunState::cycle);
+    let checked = evidence::check(prompt, Arc::clone(baseline), &site(run)).await;
     let checked = checked.map_err(|_| panicked())?;
     let tampered = self::tampered(run).await?;
     for result in checked.results.into_iter().chain(tampered) {
@@ -104,7 +114,7 @@ async fn tampered(run: &Run<'_>) -> Result<Vec<CheckResult>, Stop> {
 async fn gather(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Result<Vec<Bundle>, Stop> {
     let (checks, words) = run.read(|state| {
         let outputs = state.results().into_iter();
-        let words: Vec<String> = outputs.filter_map(|result| shown::output(&result.output)).collect();
+        let words: Vec<String> = outputs.flat_map(|result| shown::words(&result.output)).collect();
         (state.checks_of_cycle().to_vec(), words)
     });
     let (prompt, baseline) = (prompt.clone(), Arc::clone(baseline));
@@ -191,6 +201,7 @@ mod tests {
         CheckResult {
             check: "exists".into(),
             path: Some("a.md".into()),
+            evidence: None,
             passed,
             expected: "exists".into(),
             actual: if passed { "exists".into() } else { "does not exist".into() },

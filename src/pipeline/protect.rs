@@ -56,6 +56,7 @@ impl Guard {
         let checks = broken.into_iter().map(|broken| CheckResult {
             check: PROTECTED.to_owned(),
             path: Some(broken.path),
+            evidence: None,
             passed: false,
             expected: "to be what it was when the run began".to_owned(),
             actual: broken.what.to_owned(),

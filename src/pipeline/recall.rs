@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::state::{Bounds, RunState};
+use super::state::{Bounds, RunState, Until};
 use crate::config::{Models, Prices};
-use crate::event::RunEvent;
+use crate::event::{Role, RunEvent};
 use crate::outcome::{CheckResult, PROTECTED};
 use crate::prompt::Prompt;
 use crate::seal::Marks;
@@ -16,8 +16,6 @@ pub struct Recalled {
     pub prompt: Prompt,
     /// The models that did the work.
     pub models: Option<Models>,
-    /// The cycle that did it.
-    pub(super) cycle: u32,
     /// The event that stands in the place of the execution.
     pub(super) execution: RunEvent,
     /// The state of what was to stay unchanged.
@@ -30,9 +28,17 @@ pub enum RecallError {
     /// Its record does not say what it was to do.
     #[error("its record has no beginning")]
     NoTask,
+    /// It does not hold the task as it was.
+    #[error(
+        "its record does not hold the task as it was: secrets were taken out of it, or somebody changed it"
+    )]
+    AnotherTask,
     /// It did nothing that could be judged.
     #[error("no cycle of it was executed to the end")]
     NothingDone,
+    /// Something was done after the last look at protected files.
+    #[error("it broke off while steps were executed, and nobody looked at protected files after that")]
+    BrokenOff,
 }
 
 impl Recalled {
@@ -41,11 +47,14 @@ impl Recalled {
     /// # Errors
     /// The events do not begin with the run, or no execution reached its end.
     pub fn of(run_id: &str, events: &[RunEvent]) -> Result<Self, RecallError> {
-        let Some(RunEvent::RunStarted { prompt, config, .. }) = events.first() else {
+        let Some(RunEvent::RunStarted { prompt, prompt_sha256, config, .. }) = events.first() else {
             return Err(RecallError::NoTask);
         };
+        if prompt.sha256() != *prompt_sha256 {
+            return Err(RecallError::AnotherTask);
+        }
         let bounds = Bounds {
-            plan_only: false,
+            until: Until::End,
             max_cycles: u32::MAX,
             max_tokens: u64::MAX,
             max_tool_calls: None,
@@ -56,13 +65,19 @@ impl Recalled {
         let mut last = None;
         let mut tampered: Vec<CheckResult> = Vec::new();
         let mut unchanged = BTreeMap::new();
+        let mut looked_at = false;
         for event in events {
             state.apply(event);
             match event {
                 RunEvent::ExecutionCompleted { .. } | RunEvent::ExecutionRecalled { .. } => {
                     last = execution(run_id, &state);
                     tampered = state.tampered_before().to_vec();
+                    looked_at = matches!(event, RunEvent::ExecutionRecalled { .. });
                 }
+                RunEvent::ToolStarted { .. } => looked_at = false,
+                // Protected files are looked at before the judge is asked.
+                RunEvent::LlmCompleted { purpose, .. } if purpose.role == Role::Evaluator => looked_at = true,
+                RunEvent::EvidenceGathered { .. } => looked_at = true,
                 RunEvent::CheckCompleted { result, .. }
                     if result.check == PROTECTED && !result.passed && !tampered.contains(result) =>
                 {
@@ -72,17 +87,20 @@ impl Recalled {
                 _ => {}
             }
         }
-        let (cycle, mut execution) = last.ok_or(RecallError::NothingDone)?;
+        let mut execution = last.ok_or(RecallError::NothingDone)?;
+        if !looked_at {
+            return Err(RecallError::BrokenOff);
+        }
         if let RunEvent::ExecutionRecalled { tampered: told, .. } = &mut execution {
             *told = tampered;
         }
         let models = serde_json::from_value(config["model"].clone()).ok();
-        Ok(Self { prompt: prompt.clone(), models, cycle, execution, unchanged })
+        Ok(Self { prompt: prompt.clone(), models, execution, unchanged })
     }
 }
 
-fn execution(run_id: &str, state: &RunState) -> Option<(u32, RunEvent)> {
-    let execution = RunEvent::ExecutionRecalled {
+fn execution(run_id: &str, state: &RunState) -> Option<RunEvent> {
+    Some(RunEvent::ExecutionRecalled {
         run: run_id.to_owned(),
         cycle: state.cycle(),
         plan: state.plan()?.clone(),
@@ -90,6 +108,5 @@ fn execution(run_id: &str, state: &RunState) -> Option<(u32, RunEvent)> {
         scratchpad: state.scratchpad().entries().clone(),
         wrote: state.written().to_vec(),
         tampered: Vec::new(),
-    };
-    Some((state.cycle(), execution))
+    })
 }

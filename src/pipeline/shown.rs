@@ -85,6 +85,17 @@ pub(super) fn output(output: &Value) -> Option<String> {
     }
 }
 
+/// Returns the words of a step's output that may be quoted: its texts and numbers, and not the keys that a tool puts around them.
+pub(super) fn words(output: &Value) -> Vec<String> {
+    match output {
+        Value::Null => Vec::new(),
+        Value::String(text) => vec![text::truncate(text, OUTPUT_LIMIT).into_owned()],
+        Value::Array(items) => items.iter().flat_map(words).collect(),
+        Value::Object(map) => map.values().flat_map(words).collect(),
+        other => vec![other.to_string()],
+    }
+}
+
 /// Returns a step's output as the judge sees it, each line marked as material.
 pub(super) fn output_for_judge(of: &Value) -> Option<String> {
     output(of).map(|output| marked(&output))

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::check::{Check, Holds};
+use crate::digest;
 
 pub use file::{PromptFile, load};
 
@@ -80,6 +81,12 @@ impl Prompt {
     /// Returns whether there is anything that a verdict could be held against: a path, a check or a criterion.
     pub fn is_verifiable(&self) -> bool {
         self.expected().iter().any(Expected::names_something)
+    }
+
+    /// Returns the SHA-256 of the task as JSON, in lower-case hexadecimal.
+    pub fn sha256(&self) -> String {
+        // It came from text, so it can become text again.
+        digest::sha256_of(&serde_json::to_string(self).unwrap_or_default())
     }
 
     /// Returns the expected artifacts, in order; none where the output is described in words.

@@ -7,8 +7,8 @@ use super::clean;
 use super::fold::{Cycle, Report};
 use super::words;
 use crate::check::Check;
-use crate::outcome::{CheckResult, CriterionResult, CriterionVerdict, RunStatus, Verdict};
-use crate::prompt::{Expected, ExpectedOutput};
+use crate::outcome::{CheckResult, CriterionResult, CriterionVerdict, PROTECTED, RunStatus, Verdict};
+use crate::prompt::{Expected, ExpectedOutput, Prompt};
 
 /// Characters of a name.
 const LONGEST_NAME: usize = 160;
@@ -78,8 +78,8 @@ pub(super) fn cases(report: &Report) -> Vec<Case<'_>> {
         None => {}
         Some(ExpectedOutput::Text(text)) => cases.push(judged.expected_alone(text)),
         Some(ExpectedOutput::List(list)) => {
-            for expected in list {
-                judged.expected(expected, &mut cases);
+            for (at, expected) in list.iter().enumerate() {
+                judged.expected(at, expected, &mut cases);
             }
         }
     }
@@ -146,11 +146,11 @@ impl<'r> Judged<'r> {
     }
 
     /// Adds an expected output, its criteria and its checks.
-    fn expected(&self, expected: &Expected, cases: &mut Vec<Case<'r>>) {
+    fn expected(&self, at: usize, expected: &Expected, cases: &mut Vec<Case<'r>>) {
         let name = expected.path.as_deref().unwrap_or(&expected.description);
         let before = cases.iter().filter(|case| case.kind == Kind::Criterion).count();
         let own = self.own_criteria(expected, name, before);
-        let checks = self.own_checks(expected);
+        let checks = self.own_checks(at, expected);
         let bad: Vec<String> = own
             .iter()
             .chain(&checks)
@@ -188,13 +188,9 @@ impl<'r> Judged<'r> {
         expected.criteria.iter().zip(before + 1..).map(case).collect()
     }
 
-    fn own_checks(&self, expected: &Expected) -> Vec<Case<'r>> {
+    fn own_checks(&self, at: usize, expected: &Expected) -> Vec<Case<'r>> {
         let path = expected.path.as_deref();
-        // Checks without a path do not say whose they are; they stand at the end.
-        if path.is_none() && !self.checks.is_empty() {
-            return Vec::new();
-        }
-        let own: Vec<_> = self.checks.iter().filter(|check| check.path.as_deref() == path).collect();
+        let own: Vec<_> = self.checks.iter().filter(|check| is_of(check, at, expected)).collect();
         let mut run: Vec<&str> = own.iter().map(|check| &*check.check).collect();
         let planned = expected.all_checks();
         let unreached = planned.iter().map(Check::name).filter(|name| {
@@ -209,11 +205,16 @@ impl<'r> Judged<'r> {
 
     /// Whether a check stands under an expected output already.
     fn belongs(&self, check: &CheckResult) -> bool {
-        let Some(prompt) = &self.report.prompt else { return false };
-        check
-            .path
-            .as_deref()
-            .is_some_and(|path| prompt.expected_paths().any(|(expected, _)| expected == path))
+        let expected = self.report.prompt.as_ref().map_or(&[][..], Prompt::expected);
+        expected.iter().enumerate().any(|(at, expected)| is_of(check, at, expected))
+    }
+}
+
+/// Whether a check is one of the expected output at this position; older records know that by its path alone.
+fn is_of(check: &CheckResult, at: usize, expected: &Expected) -> bool {
+    match &check.evidence {
+        Some(id) => *id == format!("E{}", at + 1),
+        None => check.check != PROTECTED && check.path.is_some() && check.path == expected.path,
     }
 }
 
@@ -221,9 +222,11 @@ impl<'r> Judged<'r> {
 fn latest(cycle: &Cycle) -> Vec<&CheckResult> {
     let mut latest: Vec<&CheckResult> = Vec::new();
     for check in &cycle.checks {
-        latest.retain(|earlier| {
-            (&earlier.check, &earlier.path, &earlier.expected) != (&check.check, &check.path, &check.expected)
-        });
+        let same = |other: &CheckResult| {
+            (&other.check, &other.path, &other.evidence, &other.expected)
+                == (&check.check, &check.path, &check.evidence, &check.expected)
+        };
+        latest.retain(|earlier| !same(earlier));
         latest.push(check);
     }
     latest

@@ -116,6 +116,9 @@ fn step(record: &StepRecord) -> [String; 5] {
 }
 
 fn artifacts(report: &Report) -> String {
+    if report.result.as_ref().is_none_or(|result| result.outputs.is_empty()) {
+        return String::new();
+    }
     let outputs = report.result.iter().flat_map(|result| &result.outputs);
     let rows = outputs.map(|artifact| {
         let hash = artifact.sha256.as_deref().unwrap_or_default();
@@ -125,7 +128,9 @@ fn artifacts(report: &Report) -> String {
 }
 
 fn spent(report: &Report) -> String {
-    let Some(result) = &report.result else { return String::new() };
+    let Some(result) = report.result.as_ref().filter(|result| result.tokens_used > 0) else {
+        return String::new();
+    };
     let roles = result.usage.by_role.iter().map(|(role, usage)| {
         let model = report.models.iter().find(|(of, _)| of == role).map_or("", |(_, model)| model);
         [
@@ -147,7 +152,7 @@ fn warnings(report: &Report) -> String {
     format!("## Warnings\n\n{}", block(&report.warnings.join("\n"), BLOCK))
 }
 
-/// Returns a section with a table, nothing when there are no rows.
+/// Returns a section with a table; one without rows is its title.
 fn table<const N: usize>(title: &str, heads: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
     let rows: Vec<_> = rows.map(|row| format!("| {} |\n", row.join(" | "))).collect();
     if rows.is_empty() {

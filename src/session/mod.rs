@@ -7,6 +7,7 @@ mod connect;
 mod ground;
 mod plan_file;
 mod secrets;
+mod targets;
 mod toolbox;
 
 use std::path::PathBuf;
@@ -108,7 +109,12 @@ impl Session {
         let catalog = Catalog::load()?;
         let prices = catalog.prices(&config.pricing);
         connect::check_models(&config)?;
-        check_prices(&config, &prices)?;
+        targets::check(&options, task.prompt(), &ground.workspace)?;
+        let asked = match &task {
+            Task::Run(_) => config.model.distinct(),
+            Task::Evaluate(_) => vec![config.model.evaluator.as_str()],
+        };
+        check_prices(&config, &prices, &asked)?;
         let (provider, recording) = connect::provider(&config, catalog, environment, &options, root)?;
         let templates =
             Templates::load().map_err(|e| Error::broken("the templates are broken").because(&e))?;
@@ -200,10 +206,7 @@ impl Session {
         cancel: &Cancel,
     ) -> Result<Result<PlanFile, Finished>, Error> {
         let fanout = self.fanout(sinks);
-        let prompt = match self.task {
-            Task::Run(prompt) => prompt,
-            Task::Evaluate(recalled) => recalled.prompt,
-        };
+        let prompt = self.task.prompt().clone();
         let made_for = MadeFor::of(&prompt, &self.pipeline.config, &self.pipeline.tools)?;
         let goal = prompt.goal.clone();
         let planned = self.pipeline.plan(&self.run_id, prompt, fanout, cancel).await;
@@ -233,11 +236,11 @@ fn check_base_url(config: &Config) -> Result<(), Error> {
 }
 
 /// A cost limit that cannot be held to is refused before anything is paid.
-fn check_prices(config: &Config, prices: &Prices) -> Result<(), Error> {
+fn check_prices(config: &Config, prices: &Prices, asked: &[&str]) -> Result<(), Error> {
     if config.limits.max_cost_usd.is_none() {
         return Ok(());
     }
-    match config.model.distinct().into_iter().find(|model| !prices.knows(model)) {
+    match asked.iter().find(|model| !prices.knows(model)) {
         None => Ok(()),
         Some(model) => {
             Err(Error::usage(format!("a cost is limited, and no price is known for the model `{model}`"))

@@ -147,9 +147,9 @@ impl MadeFor {
         let tools: Map<String, Value> =
             registry.schemas().into_iter().map(|schema| (schema.name.clone(), json!(schema))).collect();
         Ok(Self {
-            prompt: hashes(&serde_json::to_value(prompt).map_err(fail)?)?,
-            config: hashes(&config)?,
-            tools: hashes(&Value::Object(tools))?,
+            prompt: hashes(&serde_json::to_value(prompt).map_err(fail)?),
+            config: hashes(&config),
+            tools: hashes(&Value::Object(tools)),
         })
     }
 
@@ -172,13 +172,7 @@ impl MadeFor {
 }
 
 /// Returns the hash of each value of an object.
-fn hashes(object: &Value) -> Result<BTreeMap<String, String>, Error> {
+fn hashes(object: &Value) -> BTreeMap<String, String> {
     let entries = object.as_object().into_iter().flatten();
-    entries
-        .map(|(key, value)| {
-            let (_, hash) = digest::sha256(value.to_string().as_bytes())
-                .map_err(|e| Error::broken("a hash cannot be made").because(&e))?;
-            Ok((key.clone(), hash))
-        })
-        .collect()
+    entries.map(|(key, value)| (key.clone(), digest::sha256_of(&value.to_string()))).collect()
 }

@@ -7,11 +7,22 @@ use crate::outcome::{Cost, Reason};
 /// The share of a budget after which a person is told, in percent.
 const LOW: u64 = 80;
 
+/// How far a run goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// To a plan.
+    Plan,
+    /// To the verdict of one cycle.
+    Verdict,
+    /// To its end.
+    End,
+}
+
 /// When the fold says stop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bounds {
-    /// Whether there is nothing to do once a plan is there.
-    pub plan_only: bool,
+    /// How far it goes.
+    pub until: Until,
     /// Cycles.
     pub max_cycles: u32,
     /// Tokens over all model calls.
@@ -79,7 +90,7 @@ impl RunState {
         let cycles = self.cycle.saturating_sub(1);
         let tokens = low(tokens, bounds.max_tokens)
             .then(|| ("token_budget_low", format!("{tokens} of {} tokens are used", bounds.max_tokens)));
-        let cycles = low(cycles.into(), bounds.max_cycles.into())
+        let cycles = (bounds.until == Until::End && low(cycles.into(), bounds.max_cycles.into()))
             .then(|| ("cycle_budget_low", format!("cycle {} of {} begins", self.cycle, bounds.max_cycles)));
         let calls = bounds
             .max_tool_calls

@@ -6,7 +6,7 @@ mod budget;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-pub use budget::Bounds;
+pub use budget::{Bounds, Until};
 
 use serde_json::{Value, json};
 
@@ -210,11 +210,12 @@ impl RunState {
                 Some(evaluation) if self.cycle > 0 && evaluation.verdict == Verdict::Pass => {
                     vec![Action::Settle]
                 }
+                Some(_) if self.bounds.until == Until::Verdict => vec![Action::Settle],
                 _ if self.accepted || self.cycles_left() == 0 => vec![Action::Settle],
                 _ => vec![Action::StartCycle(self.cycle + 1)],
             },
             Phase::Planning => vec![Action::Plan],
-            Phase::Planned if self.bounds.plan_only => vec![Action::Settle],
+            Phase::Planned if self.bounds.until == Until::Plan => vec![Action::Settle],
             Phase::Planned => vec![Action::StartExecution],
             Phase::Executing => self.ready_steps(),
             Phase::Executed => vec![Action::Evaluate],
