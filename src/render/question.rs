@@ -109,7 +109,7 @@ mod tests {
         let mut steps = vec![step("one", &long), step("two", "then this")];
         steps[1].dependencies.push("one".into());
         steps[1].tools.clear();
-        for width in [20, 40, 80, 200] {
+        for width in [21, 40, 80, 200] {
             let page = plan(1, &of(steps.clone()), style(width));
             assert!(page.lines().all(|line| measure_text_width(line) < usize::from(width)), "{page}");
             let words: Vec<&str> = page.split_whitespace().collect();
