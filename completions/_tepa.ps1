@@ -70,6 +70,8 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--allow-unknown', '--allow-unknown', [CompletionResultType]::ParameterName, 'Take unknown keys in files as warnings')
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Fail a task that has nothing to verify: no path, no check, no criterion')
             [CompletionResult]::new('--replan', '--replan', [CompletionResultType]::ParameterName, 'Let the planner go on when the plan of `--plan` did not pass')
+            [CompletionResult]::new('--approve', '--approve', [CompletionResultType]::ParameterName, 'Show every plan before it is executed, and ask at the terminal; where there is none, the plan is refused')
+            [CompletionResult]::new('--ask-on-fail', '--ask-on-fail', [CompletionResultType]::ParameterName, 'Ask at the terminal what to do about a fail: retry, accept, stop; where there is none, the run stops')
             [CompletionResult]::new('--no-journal', '--no-journal', [CompletionResultType]::ParameterName, 'Do not record the run under .tepa/runs')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')

@@ -497,7 +497,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__run)
-            opts="-q -C -h -V --provider --base-url --model --evaluator-model --replay --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --planner-model --executor-model --tools --deny-tool --max-cycles --max-tool-calls --tool-timeout --plan --replan --record --output --result --report --no-journal --log-level --color --quiet --directory --help --version"
+            opts="-q -C -h -V --provider --base-url --model --evaluator-model --replay --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --planner-model --executor-model --tools --deny-tool --max-cycles --max-tool-calls --tool-timeout --plan --replan --approve --ask-on-fail --record --output --result --report --no-journal --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -66,6 +66,8 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --allow-unknown 'Take unknown keys in files as warnings'
             cand --strict 'Fail a task that has nothing to verify: no path, no check, no criterion'
             cand --replan 'Let the planner go on when the plan of `--plan` did not pass'
+            cand --approve 'Show every plan before it is executed, and ask at the terminal; where there is none, the plan is refused'
+            cand --ask-on-fail 'Ask at the terminal what to do about a fail: retry, accept, stop; where there is none, the run stops'
             cand --no-journal 'Do not record the run under .tepa/runs'
             cand -q 'Show nothing but errors'
             cand --quiet 'Show nothing but errors'

@@ -81,6 +81,8 @@ complete -c tepa -n "__fish_tepa_using_subcommand run" -s C -l directory -d 'Wor
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l allow-unknown -d 'Take unknown keys in files as warnings'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l strict -d 'Fail a task that has nothing to verify: no path, no check, no criterion'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l replan -d 'Let the planner go on when the plan of `--plan` did not pass'
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l approve -d 'Show every plan before it is executed, and ask at the terminal; where there is none, the plan is refused'
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l ask-on-fail -d 'Ask at the terminal what to do about a fail: retry, accept, stop; where there is none, the run stops'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l no-journal -d 'Do not record the run under .tepa/runs'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -25,6 +25,7 @@ pub mod event;
 pub mod script;
 pub mod tool;
 
+pub mod approval;
 pub mod config;
 pub mod evidence;
 pub mod hook;

@@ -15,8 +15,8 @@ use crate::tool::permission::{self, Rule, RuleError};
 /// The exit codes, shown by `tepa run --help` and compared with the README by a test.
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0    pass: the verdict is pass; a failed check or criterion yields to nobody but a hook of yours
-  1    fail: judged and found wanting, nothing to verify, no plan, or a hook stopped it
+  0    pass: the verdict is pass; a failed check or criterion yields only to you and your hooks
+  1    fail: judged and found wanting, nothing to verify, no plan, or stopped by a hook or by you
   2    invalid: command line, prompt, config or key; nothing ran
   3    terminated: a budget (tokens, cost, time, tool calls) ran out
   4    no verdict: provider, MCP server, sandbox, check or journal broke, or a bug in tepa
@@ -138,6 +138,12 @@ pub(super) struct RunArguments {
     /// Let the planner go on when the plan of `--plan` did not pass
     #[arg(long, requires = "plan", help_heading = "Control")]
     pub(super) replan: bool,
+    /// Show every plan before it is executed, and ask at the terminal; where there is none, the plan is refused
+    #[arg(long, env = "TEPA_APPROVE", value_parser = FalseyValueParser::new(), help_heading = "Control")]
+    pub(super) approve: bool,
+    /// Ask at the terminal what to do about a fail: retry, accept, stop; where there is none, the run stops
+    #[arg(long, env = "TEPA_ASK_ON_FAIL", value_parser = FalseyValueParser::new(), help_heading = "Control")]
+    pub(super) ask_on_fail: bool,
     #[command(flatten)]
     pub(super) ending: EndingArguments,
 }

@@ -2,8 +2,10 @@
 //!
 //! Nothing below this floor prints, parses flags or knows an exit code's number beyond a settlement's own.
 
+mod approval;
 mod args;
 mod completions;
+mod editor;
 mod evaluate;
 mod load;
 mod plan;

@@ -11,9 +11,8 @@ use super::{load, run, runtime};
 use crate::config::Environment;
 use crate::error::Error;
 use crate::event::{Envelope, EventSink, Purpose, RunEvent};
-use crate::outcome::Usage;
+use crate::outcome::{Estimate, Spending, Usage};
 use crate::persist::Place;
-use crate::pipeline::{Estimate, Spending};
 use crate::plan::Plan;
 use crate::render::prose;
 use crate::session::{PlanFile, Session, Task};
@@ -55,12 +54,12 @@ pub(super) fn plan(
     let form = form.unwrap_or(if output.is_some() { PlanFormat::Json } else { PlanFormat::Text });
     let plan = file.plan()?;
     let words = match form {
-        PlanFormat::Text => format!("{}{}\n", listed(&plan), cost(&file)),
+        PlanFormat::Text => format!("{}{}\n", listed(&plan), whole_cost(&file)),
         PlanFormat::Json => format!("{}\n", serde_json::to_string_pretty(&file)?),
         PlanFormat::Drawn(drawing) => drawing.render(&plan),
     };
     if form != PlanFormat::Text && !ui.quiet {
-        ui.say(&format!("{}\n", cost(&file)));
+        ui.say(&format!("{}\n", whole_cost(&file)));
     }
     let Estimate { at_least, at_most, .. } = file.estimate();
     if at_least.tokens > at_most.tokens && !ui.quiet {
@@ -97,15 +96,19 @@ fn listed(plan: &Plan) -> String {
 }
 
 /// Returns what planning took and what the execution will cost, in one line.
-fn cost(file: &PlanFile) -> String {
-    let estimate = file.estimate();
-    let spent = |spending: &Spending| {
-        let usd = spending.usd.map_or("unpriced".to_owned(), text::dollars);
-        format!("{} tokens ({usd})", text::grouped(spending.tokens))
-    };
+fn whole_cost(file: &PlanFile) -> String {
+    format!("planning took {}; {}", spent(&file.spent()), cost(file.estimate()))
+}
+
+fn spent(spending: &Spending) -> String {
+    let usd = spending.usd.map_or("unpriced".to_owned(), text::dollars);
+    format!("{} tokens ({usd})", text::grouped(spending.tokens))
+}
+
+/// Returns what the execution will cost, in one line.
+pub(super) fn cost(estimate: &Estimate) -> String {
     format!(
-        "planning took {}; executing it takes about {} at least, and the limits allow {}; the planner expects {:.0} tokens",
-        spent(&file.spent()),
+        "executing it takes about {} at least, and the limits allow {}; the planner expects {:.0} tokens",
         spent(&estimate.at_least),
         spent(&estimate.at_most),
         estimate.planner_expects

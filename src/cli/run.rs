@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use super::args::{EndingArguments, GlobalArguments, OutputArgument, RunArguments, SettingArguments};
 use super::status::ExitStatus;
 use super::ui::Ui;
-use super::{load, runtime};
+use super::{approval, load, runtime};
+use crate::approval::Approval;
 use crate::config::{Config, Environment, LoggingLevel, ProviderKind};
 use crate::error::Error;
 use crate::event::EventSink;
 use crate::journal;
 use crate::pipeline::Finished;
-use crate::render::{Jsonl, Live, Plain, Style, prose};
+use crate::render::{Jsonl, Live, Patient, Plain, Style, prose};
 use crate::report::github::{self, Job};
 use crate::session::{Options, PlanFile, Session, Task};
 use crate::telemetry::Telemetry;
@@ -24,10 +25,11 @@ pub(super) fn run(
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
-    let RunArguments { prompt: path, settings, work, plan, replan, ending } = arguments;
+    let RunArguments { prompt: path, settings, work, plan, replan, ending, .. } = arguments;
     check_replies(path, settings)?;
     let (config, prompt) = load::everything(path, settings, work, global, environment, ui)?;
     let mut options = options_for(path, &config, settings, Some(ending), environment);
+    options.approval = approval::of(arguments, &config, environment, ui);
     if let Some(file) = plan {
         let place = environment.resolve(file);
         options.plan = Some(PlanFile::read(&place, &file.display().to_string())?);
@@ -173,6 +175,7 @@ pub(super) fn options(
         plan: None,
         replan: false,
         plan_output: None,
+        approval: Approval::default(),
     }
 }
 
@@ -201,9 +204,9 @@ pub(super) fn sinks(output: OutputArgument, level: LoggingLevel, ui: &Ui) -> Vec
     if !ui.quiet {
         let style = Style { color: ui.color, width: ui.width, level };
         if ui.live && level > LoggingLevel::Minimal {
-            sinks.push(Box::new(Live::new(console::Term::buffered_stderr(), style)));
+            sinks.push(Box::new(Patient::new(Live::new(console::Term::buffered_stderr(), style))));
         } else {
-            sinks.push(Box::new(Plain::new(std::io::stderr(), style)));
+            sinks.push(Box::new(Patient::new(Plain::new(std::io::stderr(), style))));
         }
     }
     sinks

@@ -1,9 +1,31 @@
 //! Owns what SIGINT, SIGTERM and SIGHUP mean: the first stops the run in order, the second ends the process at once.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::status::ExitStatus;
 use crate::pipeline::{Cancel, Cause};
+
+/// Whether the keyboard belongs to a program that tepa waits for, whose own the interrupt key is.
+static LENT: AtomicBool = AtomicBool::new(false);
+
+/// The keyboard in the hands of another program; it comes back when this is dropped.
+#[derive(Debug)]
+pub(super) struct Lent(());
+
+impl Lent {
+    /// Hands the keyboard over.
+    pub(super) fn keyboard() -> Self {
+        LENT.store(true, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        LENT.store(false, Ordering::SeqCst);
+    }
+}
 
 /// Listens for as long as the runtime lives, to every signal from now on.
 pub(super) fn listen(cancel: Cancel) {
@@ -52,10 +74,16 @@ impl Signals {
     }
 
     async fn next(&mut self) -> Cause {
-        tokio::select! {
-            _ = self.interrupt.recv() => Cause::Interrupted,
-            _ = self.terminate.recv() => Cause::Terminated,
-            _ = self.hangup.recv() => Cause::Terminated,
+        loop {
+            tokio::select! {
+                _ = self.interrupt.recv() => {
+                    if !LENT.load(Ordering::SeqCst) {
+                        return Cause::Interrupted;
+                    }
+                }
+                _ = self.terminate.recv() => return Cause::Terminated,
+                _ = self.hangup.recv() => return Cause::Terminated,
+            }
         }
     }
 }
@@ -72,8 +100,12 @@ impl Signals {
     }
 
     async fn next(&mut self) -> Cause {
-        self.interrupt.recv().await;
-        Cause::Interrupted
+        loop {
+            self.interrupt.recv().await;
+            if !LENT.load(Ordering::SeqCst) {
+                return Cause::Interrupted;
+            }
+        }
     }
 }
 

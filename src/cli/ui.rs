@@ -109,7 +109,7 @@ impl Ui {
         self.say(&text);
     }
 
-    fn styled(&self, word: &str, style: Style) -> String {
+    pub(super) fn styled(&self, word: &str, style: Style) -> String {
         style.force_styling(self.color).apply_to(word).to_string()
     }
 }

@@ -33,6 +33,8 @@ pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
     /// The folder to work in; absolute.
     pub directory: PathBuf,
+    /// Whether standard input is a terminal.
+    pub stdin_is_terminal: bool,
     /// Whether standard output is a terminal.
     pub stdout_is_terminal: bool,
     /// Whether standard error is a terminal.
@@ -55,6 +57,7 @@ impl Environment {
             leaving: Leaving::default(),
             variables,
             directory: std::env::current_dir()?,
+            stdin_is_terminal: io::stdin().is_terminal(),
             stdout_is_terminal: io::stdout().is_terminal(),
             stderr_is_terminal: io::stderr().is_terminal(),
             launcher: None,
@@ -70,6 +73,7 @@ impl Environment {
             leaving: Leaving::default(),
             variables,
             directory,
+            stdin_is_terminal: false,
             stdout_is_terminal: false,
             stderr_is_terminal: false,
             launcher: None,

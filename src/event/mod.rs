@@ -102,6 +102,34 @@ pub enum HookOutcome {
     Failed,
 }
 
+/// What a person is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Subject {
+    /// A plan that is about to be executed.
+    Plan,
+    /// A verdict that is fail.
+    Verdict,
+}
+
+/// What a person decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    /// The plan is executed.
+    Approved,
+    /// The plan is not executed, and the run ends.
+    Refused,
+    /// Another plan is asked about.
+    Edited,
+    /// The verdict stands, and another cycle follows if there is one.
+    Retry,
+    /// The verdict becomes a pass, if what was judged is still there.
+    Accepted,
+    /// The verdict stands, and the run ends.
+    Stopped,
+}
+
 /// One fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
@@ -182,6 +210,29 @@ pub enum RunEvent {
         /// Wall clock, in milliseconds.
         duration_ms: u64,
     },
+    /// A person is about to be asked.
+    #[serde(rename = "approval.requested")]
+    ApprovalRequested {
+        /// The cycle.
+        cycle: u32,
+        /// What about.
+        about: Subject,
+    },
+    /// A person decided, or there was nobody who could.
+    #[serde(rename = "approval.decided")]
+    ApprovalDecided {
+        /// The cycle; 0 before the first.
+        cycle: u32,
+        /// What about.
+        about: Subject,
+        /// How.
+        decision: Decision,
+        /// Who; `nobody` when nobody could be asked.
+        by: String,
+        /// What they said of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comment: Option<String>,
+    },
     /// A model call is tried again.
     #[serde(rename = "llm.retry")]
     LlmRetry {
@@ -231,14 +282,14 @@ pub enum RunEvent {
         /// Wall clock, in milliseconds.
         duration_ms: u64,
     },
-    /// The order of the steps is known; `preExecutor` hooks have spoken.
+    /// The order of the steps is known; `preExecutor` hooks have spoken, and so has whoever approves plans.
     #[serde(rename = "execution.started")]
     ExecutionStarted {
         /// The cycle.
         cycle: u32,
         /// Step ids in the order in which they run.
         order: Vec<String>,
-        /// The plan, when a hook changed it.
+        /// The plan, when a hook or a person changed it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plan: Option<Plan>,
         /// The prompt that the steps see, when a hook changed it.
@@ -350,7 +401,7 @@ pub enum RunEvent {
     EvaluationCompleted {
         /// The cycle.
         cycle: u32,
-        /// The evaluation, after checks and `postEvaluator` hooks.
+        /// The evaluation, after checks, `postEvaluator` hooks and whoever is asked about a fail.
         evaluation: Evaluation,
         /// Wall clock, in milliseconds.
         duration_ms: u64,

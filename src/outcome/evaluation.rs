@@ -112,7 +112,7 @@ pub enum CriterionVerdict {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Overruling {
-    /// `checks`, `criteria`, or the hook with its name.
+    /// `checks`, `criteria`, the hook with its name, or the person who was asked.
     pub by: String,
     /// The verdict before.
     pub from: Verdict,

@@ -2,6 +2,7 @@
 //!
 //! A settlement that passes is built in one place, from an evaluation whose verdict is pass; nothing else can make one.
 
+mod estimate;
 mod evaluation;
 mod settlement;
 
@@ -11,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use estimate::{Estimate, Spending};
 pub use evaluation::{
     CriterionResult, CriterionVerdict, Evaluation, Evidence, Overruling, Part, Verdict, Vote,
 };

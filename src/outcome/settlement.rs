@@ -12,7 +12,7 @@ use super::{Evaluation, Verdict};
 pub enum RunStatus {
     /// An explicit verdict says pass.
     Pass,
-    /// Judged and found wanting, or ended by a cycle error or a hook.
+    /// Judged and found wanting, or ended by a cycle error, a hook or a person.
     Fail,
     /// A limit or a signal ended it.
     Terminated,
@@ -32,6 +32,8 @@ pub enum Reason {
     CycleError,
     /// A hook refused or broke.
     HookStopped,
+    /// A person refused a plan or did not let a run go on, or nobody was there to ask.
+    Refused,
     /// The task has nothing that could be verified, and that was not to be let pass.
     NothingVerified,
     /// The token budget is used up.
@@ -91,7 +93,7 @@ impl Settlement {
     /// A reason that only a verdict can give is taken for a bug in tepa.
     pub fn stopped(reason: Reason, message: impl Into<String>) -> Self {
         let (status, reason) = match reason {
-            Reason::CycleError | Reason::HookStopped | Reason::NothingVerified => {
+            Reason::CycleError | Reason::HookStopped | Reason::Refused | Reason::NothingVerified => {
                 (Some(RunStatus::Fail), reason)
             }
             Reason::TokenBudget
@@ -142,7 +144,8 @@ impl Settlement {
 mod tests {
     use super::*;
 
-    const REASONS: [Reason; 16] = [
+    const REASONS: [Reason; 17] = [
+        Reason::Refused,
         Reason::ToolBudget,
         Reason::NothingVerified,
         Reason::ProtectedPathModified,
@@ -180,6 +183,7 @@ mod tests {
         let code = |reason| Settlement::stopped(reason, "").exit_code();
         assert_eq!(code(Reason::CycleError), 1);
         assert_eq!(code(Reason::HookStopped), 1);
+        assert_eq!(code(Reason::Refused), 1);
         assert_eq!(code(Reason::NothingVerified), 1);
         assert_eq!(code(Reason::TokenBudget), 3);
         assert_eq!(code(Reason::CostBudget), 3);

@@ -9,13 +9,14 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 
 use super::cancel::Cancel;
+use super::estimate::{self, Limit};
 use super::protect::Guard;
 use super::recall::Recalled;
 use super::run::{Run, Stop, millis};
 use super::state::{Action, Bounds, RunState, Until};
-use super::{Estimate, Pipeline, Spending, artifacts, estimate, evaluator, executor, planner, step};
+use super::{Pipeline, approval, artifacts, evaluator, executor, planner, step};
 use crate::event::{Fanout, RunEvent};
-use crate::outcome::{Artifact, Reason, RunResult, Settlement};
+use crate::outcome::{Artifact, Estimate, Reason, RunResult, Settlement, Spending};
 use crate::plan::Plan;
 use crate::prompt::Prompt;
 use crate::text;
@@ -63,7 +64,8 @@ impl Pipeline {
     /// Events leave through `fanout` as they happen; `cancel` stops the run from outside.
     pub async fn run(&self, run_id: &str, prompt: Prompt, fanout: Fanout, cancel: &Cancel) -> Finished {
         let run = self.begin(prompt, self.bounds(self.config.limits.max_cycles), fanout);
-        run.settle(run_id, run.start(), cancel).await
+        let started = run.start().and_then(|()| approval::check(&run));
+        run.settle(run_id, started, cancel).await
     }
 
     /// Runs `prompt` with a plan that was made before; the planner is asked only when that did not pass, and only if it may `replan`.
@@ -72,7 +74,8 @@ impl Pipeline {
         let cycles = if replan { self.config.limits.max_cycles } else { 1 };
         let mut run = self.begin(prompt, self.bounds(cycles), fanout);
         run.given = Some(plan);
-        run.settle(run_id, run.start(), cancel).await
+        let started = run.start().and_then(|()| approval::check(&run));
+        run.settle(run_id, started, cancel).await
     }
 
     /// Makes the plan for `prompt` and executes nothing.
@@ -208,7 +211,7 @@ impl Run<'_> {
     fn planned(&self) -> Result<Planned, Stop> {
         let plan = self.read(|state| state.plan().cloned());
         let plan = plan.ok_or_else(|| Stop::new(Reason::InternalError, "there is no plan"))?;
-        let estimate = estimate::of(self, &plan)?;
+        let estimate = estimate::of(self, &plan, &Limit::whole(self))?;
         let spent = self.read(|state| Spending { tokens: state.tokens_used(), usd: state.cost().usd });
         Ok(Planned { plan, estimate, spent })
     }

@@ -1,11 +1,12 @@
 //! Owns the verdict of a cycle: facts gathered by tepa, the judge's opinion, and who outranks whom.
 //!
 //! The judge can turn a pass into a fail, never a fail into a pass: a missing file stays missing whatever is said about it. Only a hook can,
-//! because it is a person who put it there, and the evaluation then says so. Not even a hook outranks a protected file: what was changed
-//! may be what the hook goes by.
+//! because it is a person who put it there, or the person who is asked; the evaluation then says so. Neither outranks a protected file: what
+//! was changed may be what they go by.
 
 use std::sync::Arc;
 
+use super::approval::{self, Ruling};
 use super::run::{Logged, Run, Stop};
 use super::{criteria, judge, shown};
 use crate::event::RunEvent;
@@ -19,7 +20,7 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     let cycle = run.read(super::state::RunState::cycle);
     let prompt = run.read(|state| state.prompt().clone());
     let baseline = Arc::clone(&run.guard.ready().await?.baseline);
-    let tampered = check(run, &prompt, &baseline).await?;
+    check(run, &prompt, &baseline).await?;
     let bundles = gather(run, &prompt, &baseline).await?;
     if !bundles.is_empty() {
         let evidence = bundles.iter().map(Bundle::recorded).collect();
@@ -34,26 +35,15 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     let judged = judge::ask(run, &input, &bundles).await?;
     let checked = run.read(|state| criteria::overrule(overrule(judged, state.checks_of_cycle())));
     let (_, hooks) = run.ask::<PostEvaluator>(checked.clone()).await?;
-    let mut evaluation = credit_hooks(&checked, hooks);
-    if evaluation.verdict == Verdict::Pass {
-        // Judging takes time: what was judged must still be there when the pass becomes final.
-        let now = gather(run, &prompt, &baseline).await?;
-        let files = evidence::check_files(&prompt, Arc::clone(&baseline), &site(run)).await;
-        let files = files.map_err(|_| panicked())?;
-        if let Some(unable) = files.unable {
-            return Err(unable.into());
+    let credited = credit_hooks(&checked, hooks);
+    let evaluation = look_again(run, credited, &prompt, &baseline, &bundles).await?;
+    let (evaluation, stop) = match approval::verdict(run, evaluation).await? {
+        Ruling::Stands(evaluation) => (evaluation, None),
+        Ruling::Stopped(evaluation, stop) => (evaluation, Some(stop)),
+        Ruling::Accepted(evaluation) => {
+            (look_again(run, evaluation, &prompt, &baseline, &bundles).await?, None)
         }
-        let known = run.read(|state| state.checks_of_cycle().to_vec());
-        let failed = files.results.into_iter().filter(|check| !check.passed && !known.contains(check));
-        let broken = self::tampered(run).await?;
-        let since: Vec<CheckResult> =
-            broken.iter().filter(|check| !tampered.contains(check)).cloned().collect();
-        let changes: Vec<CheckResult> = evidence::changes(&bundles, now).into_iter().chain(failed).collect();
-        for result in changes.iter().cloned().chain(since) {
-            run.emit(&RunEvent::CheckCompleted { cycle, result })?;
-        }
-        evaluation = overrule(evaluation, &[changes, broken].concat());
-    }
+    };
     let duration_ms = run.since(began);
     let tokens_used = evaluation.tokens_used;
     let (level, word) = match evaluation.verdict {
@@ -62,7 +52,35 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     };
     let message = format!("{word} with confidence {:.2}", evaluation.confidence);
     run.emit(&RunEvent::EvaluationCompleted { cycle, evaluation, duration_ms })?;
-    run.log(Logged { step: None, tool: None, level, message, duration_ms, tokens_used })
+    run.log(Logged { step: None, tool: None, level, message, duration_ms, tokens_used })?;
+    stop.map_or(Ok(()), Err)
+}
+
+/// Judging takes time, and so does deciding: what was judged must still be there when a pass becomes final.
+async fn look_again(
+    run: &Run<'_>,
+    evaluation: Evaluation,
+    prompt: &Prompt,
+    baseline: &Arc<Baseline>,
+    bundles: &[Bundle],
+) -> Result<Evaluation, Stop> {
+    if evaluation.verdict == Verdict::Fail {
+        return Ok(evaluation);
+    }
+    let now = gather(run, prompt, baseline).await?;
+    let files = evidence::check_files(prompt, Arc::clone(baseline), &site(run)).await;
+    let files = files.map_err(|_| panicked())?;
+    if let Some(unable) = files.unable {
+        return Err(unable.into());
+    }
+    let (cycle, known) = run.read(|state| (state.cycle(), state.checks_of_cycle().to_vec()));
+    let failed = files.results.into_iter().filter(|check| !check.passed && !known.contains(check));
+    let changes = evidence::changes(bundles, now).into_iter().chain(failed);
+    let found: Vec<CheckResult> = changes.chain(tampered(run).await?).collect();
+    for result in found.iter().filter(|check| !known.contains(check)).cloned() {
+        run.emit(&RunEvent::CheckCompleted { cycle, result })?;
+    }
+    Ok(overrule(evaluation, &found))
 }
 
 fn site(run: &Run<'_>) -> Site {
@@ -73,16 +91,16 @@ fn site(run: &Run<'_>) -> Site {
     }
 }
 
-/// Runs the checks of the prompt and looks at the protected files; returns what became of those.
-async fn check(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Result<Vec<CheckResult>, Stop> {
+/// Runs the checks of the prompt and looks at the protected files.
+async fn check(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Result<(), Stop> {
     let cycle = run.read(super::state::RunState::cycle);
     let checked = evidence::check(prompt, Arc::clone(baseline), &site(run)).await;
     let checked = checked.map_err(|_| panicked())?;
     let tampered = self::tampered(run).await?;
-    for result in checked.results.into_iter().chain(tampered.iter().cloned()) {
+    for result in checked.results.into_iter().chain(tampered) {
         run.emit(&RunEvent::CheckCompleted { cycle, result })?;
     }
-    checked.unable.map_or(Ok(tampered), |unable| Err(unable.into()))
+    checked.unable.map_or(Ok(()), |unable| Err(unable.into()))
 }
 
 /// Returns the protected files that are not what they were, with those that were not when an earlier run did the work.

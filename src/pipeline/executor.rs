@@ -2,6 +2,7 @@
 //!
 //! Source of the rules: the seeds' pipeline document, "Executor". What happens inside a step is in [`super::step`].
 
+use super::approval;
 use super::planner::{can_run, changed_given};
 use super::run::{Run, Stop};
 use super::state::order_of;
@@ -33,22 +34,14 @@ pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
     if cycle == 1 && run.given.is_some() && input.plan != plan {
         return Err(changed_given::<PreExecutor>(&changed));
     }
-    if changed.is_empty() {
-        let order = order(&input.plan)?;
-        return run.emit(&RunEvent::ExecutionStarted {
-            cycle,
-            order,
-            plan: None,
-            prompt: None,
-            scratchpad: None,
-        });
-    }
+    let edited = approval::plan(run, &input.plan).await?;
+    let by_hooks = !changed.is_empty();
     run.emit(&RunEvent::ExecutionStarted {
         cycle,
-        order: order(&input.plan)?,
-        plan: Some(input.plan),
-        prompt: Some(input.prompt),
-        scratchpad: Some(input.scratchpad),
+        order: order(edited.as_ref().unwrap_or(&input.plan))?,
+        plan: edited.or_else(|| by_hooks.then_some(input.plan)),
+        prompt: by_hooks.then_some(input.prompt),
+        scratchpad: by_hooks.then_some(input.scratchpad),
     })
 }
 

@@ -4,6 +4,7 @@
 //! prints, reads the environment or the clock, or opens a file except through [`crate::workspace`].
 
 mod answer;
+mod approval;
 mod artifacts;
 mod cancel;
 mod criteria;
@@ -25,6 +26,7 @@ mod step;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::approval::Approval;
 use crate::config::{Config, Prices};
 use crate::event::Clock;
 use crate::hook::HookBus;
@@ -37,7 +39,6 @@ use crate::workspace::Workspace;
 
 pub use cancel::{Cancel, Cause};
 pub use driver::{Finished, Given, Planned};
-pub use estimate::{Estimate, Spending};
 pub use recall::{RecallError, Recalled};
 
 /// Everything that a run needs, wired.
@@ -48,6 +49,8 @@ pub struct Pipeline {
     pub tools: Registry,
     /// The hooks that are asked.
     pub hooks: HookBus,
+    /// Who is asked about plans and failed verdicts.
+    pub approval: Approval,
     /// Where the work is done.
     pub workspace: Arc<Workspace>,
     /// Models, limits.

@@ -9,7 +9,10 @@ mod jsonl;
 mod layout;
 mod live;
 mod message;
+mod page;
+mod patience;
 mod plain;
+pub mod question;
 mod valve;
 mod words;
 
@@ -21,6 +24,7 @@ use crate::config::LoggingLevel;
 pub use clean::prose;
 pub use jsonl::Jsonl;
 pub use live::Live;
+pub use patience::Patient;
 pub use plain::Plain;
 
 /// How a renderer for people writes.

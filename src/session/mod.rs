@@ -13,6 +13,7 @@ mod toolbox;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::approval::Approval;
 use crate::config::{Catalog, Config, Environment, Prices};
 use crate::error::Error;
 use crate::event::{EventSink, Fanout, SystemClock};
@@ -55,6 +56,8 @@ pub struct Options {
     pub plan: Option<PlanFile>,
     /// Whether the planner goes on when that plan did not pass.
     pub replan: bool,
+    /// Who is asked about plans and failed verdicts.
+    pub approval: Approval,
 }
 
 /// What there is to do.
@@ -158,6 +161,7 @@ impl Session {
             provider,
             tools: std::mem::take(&mut toolbox.registry),
             hooks,
+            approval: options.approval,
             workspace: Arc::clone(&ground.workspace),
             config,
             prices,

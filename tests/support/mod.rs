@@ -20,6 +20,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tempfile::TempDir;
+use tepa::approval::Approval;
 use tepa::config::{Catalog, Config, Layers, Origin};
 use tepa::event::{Clock, Envelope, EventSink, Fanout, RunEvent};
 use tepa::hook::HookBus;
@@ -255,6 +256,7 @@ impl Bench {
             provider: Arc::new(capture),
             tools,
             hooks: HookBus::default(),
+            approval: Approval::default(),
             workspace: Arc::new(Workspace::open(folder.path()).unwrap()),
             config: resolve(config),
             prices: Catalog::load().unwrap().prices(&resolve(config).pricing),

@@ -42,6 +42,11 @@ impl RunState {
         self.bounds.max_tokens.saturating_sub(self.tokens_used())
     }
 
+    /// Returns the cycles that may still begin.
+    pub fn cycles_left(&self) -> u32 {
+        self.bounds.max_cycles.saturating_sub(self.cycle)
+    }
+
     /// Returns the budget that more was used of than it allows, in the words of the seeds' `TepaTokenBudgetExceeded`.
     pub fn over_budget(&self) -> Option<(Reason, String)> {
         if self.tokens_used() > self.bounds.max_tokens {

@@ -10,7 +10,7 @@ pub use budget::{Bounds, Until};
 
 use serde_json::{Value, json};
 
-use crate::event::{Role, RunEvent};
+use crate::event::{Decision, Role, RunEvent};
 use crate::outcome::{
     CheckResult, Evaluation, LogEntry, PROTECTED, Reason, Settlement, StepResult, StepStatus, UsageReport,
     Verdict,
@@ -78,6 +78,7 @@ pub struct RunState {
     tool_calls: u64,
     warned: BTreeSet<String>,
     evaluation: Option<Evaluation>,
+    accepted: bool,
     stop: Option<(Reason, String)>,
 }
 
@@ -108,6 +109,7 @@ impl RunState {
             tool_calls: 0,
             warned: BTreeSet::new(),
             evaluation: None,
+            accepted: false,
             stop: None,
         }
     }
@@ -175,6 +177,8 @@ impl RunState {
                 self.tampered.clone_from(tampered);
                 self.phase = Phase::Executed;
             }
+            // Whoever accepts wants no further cycle, also when the verdict cannot be a pass.
+            RunEvent::ApprovalDecided { decision: Decision::Accepted, .. } => self.accepted = true,
             RunEvent::ToolStarted { .. } => self.tool_calls += 1,
             RunEvent::Warning { code, .. } => {
                 self.warned.insert(code.clone());
@@ -186,6 +190,8 @@ impl RunState {
             RunEvent::RunStarted { .. }
             | RunEvent::SandboxApplied { .. }
             | RunEvent::HookCompleted { .. }
+            | RunEvent::ApprovalRequested { .. }
+            | RunEvent::ApprovalDecided { .. }
             | RunEvent::LlmRetry { .. }
             | RunEvent::StepStarted { .. }
             | RunEvent::BaselineTaken { .. }
@@ -205,7 +211,7 @@ impl RunState {
                     vec![Action::Settle]
                 }
                 Some(_) if self.bounds.until == Until::Verdict => vec![Action::Settle],
-                _ if self.cycle >= self.bounds.max_cycles => vec![Action::Settle],
+                _ if self.accepted || self.cycles_left() == 0 => vec![Action::Settle],
                 _ => vec![Action::StartCycle(self.cycle + 1)],
             },
             Phase::Planning => vec![Action::Plan],

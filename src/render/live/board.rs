@@ -65,6 +65,14 @@ impl Board {
         }
     }
 
+    /// Takes everything from the screen; the steps are remembered.
+    pub(super) fn hide(&mut self) {
+        self.rest();
+        for row in &self.rows {
+            self.bars.remove(&row.bar);
+        }
+    }
+
     /// Shows the steps of a plan, none of which has started.
     pub(super) fn plan(&mut self, steps: &[Step]) {
         for row in self.rows.drain(..) {

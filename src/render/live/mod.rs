@@ -4,7 +4,6 @@
 //! So the picture that remains is the whole story, and it can be scrolled and copied.
 
 mod board;
-mod page;
 mod row;
 mod screen;
 
@@ -13,13 +12,13 @@ use std::io;
 use indicatif::{MultiProgress, ProgressDrawTarget, TermLike};
 
 use self::board::Board;
-use self::page::Page;
 use self::row::Note;
 use self::screen::Screen;
 use super::Style;
 use super::ink::Tone;
 use super::layout::usable;
 use super::message::{Detail, Message};
+use super::page::Page;
 use super::words::Words;
 use crate::event::{Envelope, EventSink, Purpose, RunEvent};
 use crate::outcome::Usage;
@@ -95,6 +94,8 @@ impl Live {
                 self.board.think("judging");
             }
             RunEvent::EvaluationCompleted { .. } | RunEvent::RunStopped { .. } => lines = self.board.close(),
+            // The terminal belongs to whoever is asked; the steps come back with the order in which they run.
+            RunEvent::ApprovalRequested { .. } => self.board.hide(),
             RunEvent::LlmRetry { purpose, delay_ms, error, .. } => {
                 let note = format!("again in {}: {error}", text::duration(*delay_ms));
                 self.board.note(purpose, Some(Note::Held(note)));

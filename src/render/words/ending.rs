@@ -53,7 +53,7 @@ fn criterion(cycle: u32, result: &CriterionResult) -> Message {
 }
 
 /// Returns the verdict of a cycle, and before it the criteria and who changed it.
-pub(super) fn judged(cycle: u32, evaluation: &Evaluation, duration_ms: u64) -> Vec<Message> {
+pub(in crate::render) fn judged(cycle: u32, evaluation: &Evaluation) -> Vec<Message> {
     let mut messages: Vec<Message> =
         evaluation.criteria.iter().map(|result| criterion(cycle, result)).collect();
     messages.extend(votes(cycle, &evaluation.votes));
@@ -74,7 +74,6 @@ pub(super) fn judged(cycle: u32, evaluation: &Evaluation, duration_ms: u64) -> V
     messages.push(
         Message::new(Place::cycle(cycle), head)
             .marked(mark)
-            .measured(text::duration(duration_ms))
             .measured(tokens(evaluation.tokens_used))
             .prose(Tone::Plain, said.as_deref().unwrap_or_default()),
     );
@@ -110,6 +109,7 @@ pub(super) fn stop(reason: Reason) -> &'static str {
         Reason::ProtectedPathModified => "a protected file was changed",
         Reason::CycleError => "no plan to execute",
         Reason::HookStopped => "stopped by a hook",
+        Reason::Refused => "refused",
         Reason::NothingVerified => "nothing to verify",
         Reason::TokenBudget => "the token budget is used up",
         Reason::ToolBudget => "the tool calls are used up",

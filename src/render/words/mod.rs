@@ -7,6 +7,7 @@ mod call;
 mod ending;
 mod plan;
 
+pub(super) use ending::judged;
 pub(super) use plan::why;
 
 use std::collections::HashMap;
@@ -16,7 +17,7 @@ use serde_json::Value;
 use super::ink::{Text, Tone};
 use super::message::{Message, Place, tokens};
 use crate::config::LoggingLevel;
-use crate::event::RunEvent;
+use crate::event::{Decision, RunEvent};
 use crate::outcome::{LogEntry, LogLevel, Verdict};
 use crate::plan::Step;
 use crate::prompt::Prompt;
@@ -33,12 +34,14 @@ pub(super) struct Words {
     budget: Option<u64>,
     spent: u64,
     tools: HashMap<String, String>,
+    /// Who edited the plan that is about to be executed.
+    edited_by: Option<String>,
 }
 
 impl Words {
     /// Returns words for one run.
     pub(super) fn new(level: LoggingLevel) -> Self {
-        Self { level, budget: None, spent: 0, tools: HashMap::new() }
+        Self { level, budget: None, spent: 0, tools: HashMap::new(), edited_by: None }
     }
 
     /// Whether everything is told.
@@ -78,6 +81,10 @@ impl Words {
             RunEvent::PlanCompleted { plan, .. } | RunEvent::ExecutionStarted { plan: Some(plan), .. } => {
                 self.tools = plan.steps.iter().map(|step| (step.id.clone(), tool_list(step))).collect();
             }
+            RunEvent::CycleStarted { .. } => self.edited_by = None,
+            RunEvent::ApprovalDecided { decision: Decision::Edited, by, .. } => {
+                self.edited_by = Some(by.clone());
+            }
             RunEvent::StepStarted { step, .. } => {
                 self.tools.insert(step.id.clone(), tool_list(step));
             }
@@ -112,7 +119,12 @@ impl Words {
                     .measured(text::duration(*duration_ms))
                     .measured(tokens(*tokens_used))
             }
-            RunEvent::ExecutionStarted { cycle, plan: Some(plan), .. } => plan::changed(*cycle, plan),
+            RunEvent::ExecutionStarted { cycle, plan: Some(plan), .. } => {
+                plan::changed(*cycle, plan, self.edited_by.as_deref().unwrap_or("a hook"))
+            }
+            RunEvent::ApprovalDecided { cycle, decision, by, comment, .. } => {
+                return decided(*cycle, *decision, by, comment.as_deref()).into_iter().collect();
+            }
             RunEvent::StepStarted { cycle, step } => {
                 Message::new(self.step(*cycle, &step.id), Text::of(Tone::Plain, "started"))
             }
@@ -123,7 +135,11 @@ impl Words {
             RunEvent::LogRecorded { entry } if entry.duration_ms.is_none() => logged(entry),
             RunEvent::CheckCompleted { cycle, result } => ending::checked(*cycle, result),
             RunEvent::EvaluationCompleted { cycle, evaluation, duration_ms } => {
-                return ending::judged(*cycle, evaluation, *duration_ms);
+                let mut messages = ending::judged(*cycle, evaluation);
+                if let Some(last) = messages.last_mut() {
+                    last.measures.insert(0, text::duration(*duration_ms));
+                }
+                return messages;
             }
             RunEvent::Warning { code, message } => {
                 let word = if self.verbose() { format!("warning ({code})") } else { "warning".to_owned() };
@@ -205,6 +221,19 @@ fn started(version: &str, prompt: &Prompt) -> Message {
         Tone::Strong,
         &goal,
     )
+}
+
+/// Returns what a person decided, unless the end of the run says it.
+fn decided(cycle: u32, decision: Decision, by: &str, comment: Option<&str>) -> Option<Message> {
+    let (tone, what) = match decision {
+        Decision::Approved => (Tone::Plain, "approved the plan"),
+        Decision::Edited => (Tone::Plain, "edited the plan"),
+        Decision::Retry => (Tone::Plain, "asked for another cycle"),
+        Decision::Accepted => (Tone::Caution, "accepted the work"),
+        Decision::Refused | Decision::Stopped => return None,
+    };
+    let message = Message::new(Place::cycle(cycle), Text::of(tone, format!("{by} {what}")));
+    Some(message.because(comment.unwrap_or_default()))
 }
 
 /// Returns who answers, with what, and within which limits.

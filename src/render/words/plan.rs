@@ -17,9 +17,9 @@ pub(super) fn made(cycle: u32, plan: &Plan, with_reasoning: bool) -> Message {
     listed(message, plan)
 }
 
-/// Returns that a hook changed the plan after it was made.
-pub(super) fn changed(cycle: u32, plan: &Plan) -> Message {
-    let words = format!("a hook changed the plan: {}", text::plural("step", plan.steps.len()));
+/// Returns that somebody changed the plan after it was made.
+pub(super) fn changed(cycle: u32, plan: &Plan, who: &str) -> Message {
+    let words = format!("{who} changed the plan: {}", text::plural("step", plan.steps.len()));
     listed(Message::new(Place::cycle(cycle), Text::of(Tone::Caution, words)), plan)
 }
 

@@ -1,13 +1,13 @@
-//! Owns how a message stands on the picture: measures at the right edge, what belongs to a head under it.
+//! Owns how a message stands on a page as wide as the terminal: measures at the right edge, what belongs to a head under it.
 //!
 //! Lists are cut, sentences are wrapped; nothing is wider than the page.
 
 use console::measure_text_width;
 
-use crate::render::clean::shield;
-use crate::render::ink::{Text, Tone};
-use crate::render::layout::{cut, spread, wrap};
-use crate::render::message::{Detail, Message};
+use super::clean::shield;
+use super::ink::{Text, Tone};
+use super::layout::{cut, spread, wrap};
+use super::message::{Detail, Message};
 
 /// What messages are written on.
 #[derive(Debug, Clone, Copy)]
