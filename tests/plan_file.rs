@@ -166,3 +166,37 @@ fn no_run_may_change_the_plan_that_it_executes() {
     ended(&plan(folder.path(), &["-o", "plan.json"]), 0, "");
     ended(&run(folder.path(), &[]), 1, "protected file \"plan.json\" was modified");
 }
+
+#[test]
+fn hooks_may_stop_a_plan_that_was_made_before_and_not_change_it() {
+    let folder = folder();
+    let hooks =
+        |events: &str| fs::write(folder.path().join("hooks.yaml"), format!("events: {events}\n")).unwrap();
+    let more = ["--config", "hooks.yaml"];
+    hooks("{prePlanner: [{command: 'test ! -e stop || { echo not now >&2; exit 2; }'}]}");
+    ended(&plan(folder.path(), &["-o", "plan.json", "--config", "hooks.yaml"]), 0, "");
+    fs::write(folder.path().join("stop"), "").unwrap();
+    ended(&run(folder.path(), &more), 1, "not now");
+    // A hook that makes something of the data that it is handed.
+    let other = |what: &str| {
+        format!(
+            "{{{what}: [{{command: [python3, -c, \"import json, sys; d = json.load(sys.stdin)['data']; p = d.get('plan', d); p['reasoning'] = 'mine'; print(json.dumps(d))\"]}}]}}"
+        )
+    };
+    for point in ["postPlanner", "preExecutor"] {
+        hooks("{}");
+        ended(&plan(folder.path(), &["-o", "plan.json", "--config", "hooks.yaml"]), 0, "");
+        hooks(&other(point));
+        ended(&run(folder.path(), &more), 2, "the configuration differs in `events`");
+        ended(&plan(folder.path(), &["-o", "plan.json", "--config", "hooks.yaml"]), 0, "");
+        let words = format!("{point} hook");
+        let output = run(folder.path(), &more);
+        if point == "preExecutor" {
+            ended(&output, 1, &words);
+            assert!(text(&output.stderr).contains("changed a plan that is to be executed as it is"));
+        } else {
+            // The saved plan is what the hook makes of it already.
+            ended(&output, 0, "✓ pass");
+        }
+    }
+}
