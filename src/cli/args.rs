@@ -1,16 +1,22 @@
 //! Owns the command line as it is typed: names, help, and nothing that is resolved.
 
+mod settings;
+mod values;
+
 use std::path::PathBuf;
 
+use clap::builder::FalseyValueParser;
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::builder::{FalseyValueParser, NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
-use crate::config::{DurationText, LoggingLevel, ProviderKind, SandboxMode};
 use crate::report;
 use crate::report::graph::Drawing;
-use crate::text;
-use crate::tool::permission::{self, Rule, RuleError};
+
+pub(super) use self::settings::{EndingArguments, SettingArguments, WorkArguments};
+use self::values::named;
+pub(super) use self::values::{
+    ColorArgument, LoggingLevelArgument, Named, OutputArgument, PlanFormat, Rules, ToolOutputArgument,
+};
 
 /// The exit codes, shown by `tepa run --help` and compared with the README by a test.
 pub const EXIT_CODES: &str = "\
@@ -165,141 +171,6 @@ pub(super) struct PlanArguments {
     pub(super) format: Option<Named<PlanFormat>>,
 }
 
-/// The form in which a plan is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PlanFormat {
-    /// For people.
-    Text,
-    /// For `tepa run --plan`.
-    Json,
-    /// As a picture.
-    Drawn(Drawing),
-}
-
-impl PlanFormat {
-    const ALL: [Self; 5] = [
-        Self::Text,
-        Self::Json,
-        Self::Drawn(Drawing::Mermaid),
-        Self::Drawn(Drawing::Dot),
-        Self::Drawn(Drawing::Svg),
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Json => "json",
-            Self::Drawn(drawing) => drawing.name(),
-        }
-    }
-}
-
-/// What is said of a run, of planning one, and of judging one.
-#[derive(Debug, Args)]
-pub(super) struct SettingArguments {
-    /// Who answers model calls
-    #[arg(long, value_name = "PROVIDER", env = "TEPA_PROVIDER", help_heading = "Provider", value_parser = providers())]
-    pub(super) provider: Option<ProviderKind>,
-    /// Reach the provider here instead of at its own address
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "TEPA_BASE_URL",
-        hide_env_values = true,
-        help_heading = "Provider"
-    )]
-    pub(super) base_url: Option<String>,
-    /// The model of every role
-    #[arg(long, value_name = "MODEL", env = "TEPA_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
-    pub(super) model: Option<String>,
-    /// The evaluator's model
-    #[arg(long, value_name = "MODEL", env = "TEPA_EVALUATOR_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
-    pub(super) evaluator_model: Option<String>,
-    /// Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]
-    #[arg(long, value_name = "FILE", env = "TEPA_REPLAY", help_heading = "Provider")]
-    pub(super) replay: Option<PathBuf>,
-    /// A configuration file, on top of the user's and the project's
-    #[arg(long, value_name = "FILE", env = "TEPA_CONFIG", help_heading = "Configuration")]
-    pub(super) config: Option<PathBuf>,
-    /// Take unknown keys in files as warnings
-    #[arg(long, help_heading = "Configuration")]
-    pub(super) allow_unknown: bool,
-    /// Fail a task that has nothing to verify: no path, no check, no criterion
-    #[arg(long, env = "TEPA_STRICT", value_parser = FalseyValueParser::new(), help_heading = "Configuration")]
-    pub(super) strict: bool,
-    /// What commands and file tools may touch
-    #[arg(long, value_enum, value_name = "MODE", env = "TEPA_SANDBOX", help_heading = "Configuration")]
-    pub(super) sandbox: Option<SandboxArgument>,
-    /// Tokens over all model calls before the run is terminated
-    #[arg(long, value_name = "N", env = "TEPA_MAX_TOKENS", help_heading = "Limits",
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub(super) max_tokens: Option<u64>,
-    /// US dollars over all model calls before the run is terminated
-    #[arg(long, value_name = "USD", env = "TEPA_MAX_COST", help_heading = "Limits", value_parser = dollars)]
-    pub(super) max_cost: Option<f64>,
-    /// Wall clock of the whole run, such as 90s or 1h 30m
-    #[arg(long, value_name = "DURATION", env = "TEPA_TIMEOUT", help_heading = "Limits",
-          value_parser = DurationText::parse)]
-    pub(super) timeout: Option<DurationText>,
-}
-
-/// What is said of work that is yet to be done.
-#[derive(Debug, Args)]
-pub(super) struct WorkArguments {
-    /// The planner's model
-    #[arg(long, value_name = "MODEL", env = "TEPA_PLANNER_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
-    pub(super) planner_model: Option<String>,
-    /// The executor's model
-    #[arg(long, value_name = "MODEL", env = "TEPA_EXECUTOR_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
-    pub(super) executor_model: Option<String>,
-    /// The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`
-    #[arg(long, value_name = "RULES", env = "TEPA_TOOLS", help_heading = "Configuration", value_parser = Rules::parse)]
-    pub(super) tools: Vec<Rules>,
-    /// Leave a tool out, or deny the calls that match a rule (again for more)
-    #[arg(long, value_name = "RULES", help_heading = "Configuration", value_parser = Rules::parse)]
-    pub(super) deny_tool: Vec<Rules>,
-    /// Cycles before the run fails
-    #[arg(long, value_name = "N", env = "TEPA_MAX_CYCLES", help_heading = "Limits",
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) max_cycles: Option<u32>,
-    /// Calls of tools before the run is terminated
-    #[arg(long, value_name = "N", env = "TEPA_MAX_TOOL_CALLS", help_heading = "Limits",
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub(super) max_tool_calls: Option<u64>,
-    /// Milliseconds per tool call
-    #[arg(long, value_name = "MS", env = "TEPA_TOOL_TIMEOUT", help_heading = "Limits",
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub(super) tool_timeout: Option<u64>,
-}
-
-/// What is left when a verdict is there.
-#[derive(Debug, Args)]
-pub(super) struct EndingArguments {
-    /// Write every reply of the provider to this file, for `--replay`
-    #[arg(long, value_name = "FILE", env = "TEPA_RECORD", help_heading = "Provider")]
-    pub(super) record: Option<PathBuf>,
-    /// What standard output carries: the feedback, one result object, or one event a line
-    #[arg(
-        long,
-        value_enum,
-        value_name = "FORMAT",
-        default_value = "text",
-        env = "TEPA_OUTPUT",
-        help_heading = "Output"
-    )]
-    pub(super) output: OutputArgument,
-    /// Write the result to this file as well
-    #[arg(long, value_name = "FILE", env = "TEPA_RESULT", help_heading = "Output")]
-    pub(super) result: Option<PathBuf>,
-    /// Write a report to this file, such as junit=report.xml (again for more, or with commas in between)
-    #[arg(long, value_name = "FORMAT=FILE", env = "TEPA_REPORT", value_delimiter = ',', help_heading = "Output",
-          value_parser = ReportArgument::parse)]
-    pub(super) report: Vec<ReportArgument>,
-    /// Do not record the run under .tepa/runs
-    #[arg(long, help_heading = "Output")]
-    pub(super) no_journal: bool,
-}
-
 #[derive(Debug, Args)]
 pub(super) struct ValidateArguments {
     /// Prompt and config files
@@ -388,131 +259,4 @@ pub(super) struct CallArguments {
     /// Its parameters as one JSON object, or @FILE, or - for standard input
     #[arg(long, value_name = "JSON", default_value = "{}", allow_hyphen_values = true)]
     pub(super) params: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum ToolOutputArgument {
-    /// For people
-    Text,
-    /// For programs
-    Json,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum LoggingLevelArgument {
-    /// The final line only
-    Minimal,
-    /// Plan, steps, verdict
-    Standard,
-    /// With durations, tokens, reasoning, arguments, retries
-    Verbose,
-}
-
-impl From<LoggingLevelArgument> for LoggingLevel {
-    fn from(argument: LoggingLevelArgument) -> Self {
-        match argument {
-            LoggingLevelArgument::Minimal => Self::Minimal,
-            LoggingLevelArgument::Standard => Self::Standard,
-            LoggingLevelArgument::Verbose => Self::Verbose,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum SandboxArgument {
-    /// Nothing is written
-    ReadOnly,
-    /// The folder that the run works in is written
-    WorkspaceWrite,
-    /// Commands are not confined
-    Off,
-}
-
-impl From<SandboxArgument> for SandboxMode {
-    fn from(argument: SandboxArgument) -> Self {
-        match argument {
-            SandboxArgument::ReadOnly => Self::ReadOnly,
-            SandboxArgument::WorkspaceWrite => Self::WorkspaceWrite,
-            SandboxArgument::Off => Self::Off,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum ColorArgument {
-    /// On a terminal
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum OutputArgument {
-    /// The final feedback
-    Text,
-    /// One result object
-    Json,
-    /// One event a line
-    Jsonl,
-}
-
-/// Rules for tools, as they stand in one argument with commas in between.
-#[derive(Debug, Clone)]
-pub(super) struct Rules(pub(super) Vec<String>);
-
-impl Rules {
-    fn parse(text: &str) -> Result<Self, RuleError> {
-        let rules = permission::split(text).into_iter();
-        rules.map(|rule| Rule::parse(rule).map(|rule| rule.to_string())).collect::<Result<_, _>>().map(Self)
-    }
-}
-
-/// A report and the file for it.
-#[derive(Debug, Clone)]
-pub(super) struct ReportArgument {
-    pub(super) format: report::Format,
-    pub(super) path: PathBuf,
-}
-
-impl ReportArgument {
-    fn parse(text: &str) -> Result<Self, String> {
-        let names = report::Format::ALL.map(report::Format::name);
-        let formats = text::ticked_or(names);
-        match text.split_once('=') {
-            None => Err(format!("it needs a format and a file: FORMAT=FILE, with {formats}")),
-            Some((_, "")) => Err("it names no file".to_owned()),
-            Some((name, path)) => report::Format::ALL
-                .into_iter()
-                .find(|format| format.name() == name)
-                .map(|format| Self { format, path: path.into() })
-                .ok_or_else(|| format!("`{name}` is no format of a report: it is {formats}")),
-        }
-    }
-}
-
-/// A value that has a name on the command line.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Named<T>(pub(super) T);
-
-/// Returns a parser that takes one of the names.
-fn named<const N: usize, T: Copy + Send + Sync + 'static>(
-    names: [(&'static str, T); N],
-) -> impl TypedValueParser<Value = Named<T>> {
-    PossibleValuesParser::new(names.map(|(name, _)| name)).try_map(move |given| {
-        names.iter().find(|(name, _)| *name == given).map(|(_, value)| Named(*value)).ok_or("unknown format")
-    })
-}
-
-fn dollars(text: &str) -> Result<f64, String> {
-    let amount: f64 =
-        text.trim_start_matches('$').parse().map_err(|_| format!("`{text}` is not an amount of money"))?;
-    if amount.is_finite() && amount > 0.0 { Ok(amount) } else { Err(format!("`{text}` is not above zero")) }
-}
-
-fn providers() -> impl TypedValueParser<Value = ProviderKind> {
-    PossibleValuesParser::new(ProviderKind::ALL.map(ProviderKind::name)).try_map(|name| {
-        ProviderKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or("unknown provider")
-    })
 }

@@ -1,10 +1,8 @@
 //! Owns what kind of content a file has, by its first bytes and its name, and what shape that content is in.
 
+use super::content::{MOST_NODES, counted_rows, table};
 use crate::source::parse_yaml_value;
 use crate::text;
-
-/// Keys and values that a file of YAML may hold.
-const MOST_NODES: usize = 1_000_000;
 
 /// Characters that are shown of a header or of what is wrong.
 const QUOTED: usize = 300;
@@ -49,7 +47,10 @@ pub(super) fn has_shape(path: &str) -> bool {
 pub(super) fn shape(path: &str, content: &[u8]) -> Option<String> {
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
     let said = match ending(path).as_str() {
-        "csv" => csv_shape(content).unwrap_or_else(|e| format!("not CSV: {e}")),
+        "csv" => match table(content) {
+            Ok((header, rows)) => format!("CSV with {}: {}", counted_rows(rows), text::ticked(&header)),
+            Err(e) => format!("not CSV: {e}"),
+        },
         "json" => match serde_json::from_slice::<serde::de::IgnoredAny>(content) {
             Ok(_) => "JSON that can be parsed".to_owned(),
             Err(e) => format!("not JSON: {e}"),
@@ -64,17 +65,6 @@ pub(super) fn shape(path: &str, content: &[u8]) -> Option<String> {
         _ => return None,
     };
     Some(text::truncate(&said.replace(['\n', '\r'], " "), QUOTED).into_owned())
-}
-
-fn csv_shape(content: &[u8]) -> Result<String, csv::Error> {
-    let mut reader = csv::Reader::from_reader(content);
-    let header = reader.headers()?.clone();
-    let mut rows = 0;
-    for row in reader.records() {
-        row?;
-        rows += 1;
-    }
-    Ok(format!("CSV with {}: {}", text::plural("row", rows), text::ticked(&header)))
 }
 
 fn ending(path: &str) -> String {

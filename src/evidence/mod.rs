@@ -7,6 +7,7 @@
 mod baseline;
 mod bundle;
 mod command;
+mod content;
 mod file;
 mod kind;
 

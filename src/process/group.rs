@@ -9,7 +9,8 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::{Command, Input, KILL_GRACE, ProcessError, SUPERVISOR_GRACE, TERM_GRACE};
+use super::setting::SUPERVISOR_GRACE;
+use super::{Command, Input, KILL_GRACE, ProcessError, TERM_GRACE};
 
 /// The way to a command's input and from its two outputs.
 pub(super) type Streams = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
