@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::event::Purpose;
 pub use crate::event::ToolUse;
 use crate::outcome::Usage;
+use crate::text;
 use crate::tool::ToolSchema;
 
 /// Who said a message.
@@ -71,6 +72,14 @@ pub struct Request {
     pub schema: Option<Arc<Value>>,
     /// The longest answer, in tokens.
     pub max_tokens: u64,
+}
+
+impl Request {
+    /// Returns the tokens of the system prompt and the conversation, by a rule of thumb.
+    pub fn estimated_tokens(&self) -> u64 {
+        let said = self.messages.iter().map(|message| message.content.chars().count());
+        text::tokens_in(said.sum::<usize>() + self.system.chars().count())
+    }
 }
 
 /// Why a model stopped.
@@ -187,6 +196,11 @@ impl Watch for () {
 pub trait Provider: Send + Sync {
     /// Returns the name as the command line knows it.
     fn name(&self) -> &str;
+
+    /// Returns how many tokens a request is, as far as that can be told before it is sent.
+    fn reads(&self, request: &Request) -> u64 {
+        request.estimated_tokens()
+    }
 
     /// Answers one request. Dropping the future abandons the call.
     ///

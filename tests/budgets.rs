@@ -1,7 +1,7 @@
 //! Budgets: where each one ends a run, how far a run may go beyond it, and what is said before.
 //!
-//! A provider that is paid by the token answers every call with what it was allowed, as vendors do; then what is used beyond the budget is
-//! at most what one call read.
+//! A provider that is paid by the token answers every call with what it was allowed, as vendors do, and knows what a call will read: then
+//! nothing is used beyond a budget.
 
 #![cfg(test)]
 
@@ -31,6 +31,10 @@ struct Metered;
 impl Provider for Metered {
     fn name(&self) -> &'static str {
         "metered"
+    }
+
+    fn reads(&self, _: &Request) -> u64 {
+        READ
     }
 
     fn complete<'a>(
@@ -74,24 +78,25 @@ fn warnings(bench: &Bench, code: &str) -> usize {
 }
 
 #[test]
-fn tokens_beyond_a_budget_are_at_most_what_one_call_reads() {
+fn no_token_is_used_beyond_a_budget() {
     let whole = 3 * CALLS * (READ + WRITTEN);
     for budget in (1..=whole + READ).step_by(53).chain([READ, READ + WRITTEN, whole - 1, whole]) {
         let (bench, finished) = run(&json!({"maxTokens": budget, "maxCycles": 3}));
         let used = finished.result.tokens_used;
-        // A call that would fit is made; one that does not fit is cut to what is left, so only what it reads can be too much.
-        assert!(used <= budget + READ, "{used} of {budget}");
-        if budget >= whole {
-            assert_eq!((finished.settlement.exit_code(), used), (1, whole), "{budget}");
+        assert!(used <= budget, "{used} of {budget}");
+        // The last answer may be cut short by the budget.
+        if budget > whole - WRITTEN {
+            assert_eq!((finished.settlement.exit_code(), used), (1, whole.min(budget)), "{budget}");
         } else {
             assert_eq!(finished.settlement.reason(), Reason::TokenBudget, "{budget}");
             assert_eq!(finished.settlement.exit_code(), 3);
-            assert!(used >= budget, "{used} of {budget}");
+            // What is left has no room for what the next call reads.
+            assert!(budget - used <= READ, "{used} of {budget}");
         }
         let mut left = budget;
         for request in bench.requests.lock().unwrap().iter() {
-            assert!(left > 0 && request.max_tokens <= left, "{} of {left}", request.max_tokens);
-            left = left.saturating_sub(READ + WRITTEN.min(request.max_tokens));
+            assert!(request.max_tokens + READ <= left, "{} of {left}", request.max_tokens);
+            left -= READ + WRITTEN.min(request.max_tokens);
         }
         assert!(warnings(&bench, "token_budget_low") <= 1);
     }
@@ -114,7 +119,7 @@ fn tool_calls_are_held_to_exactly_over_steps_and_cycles() {
 }
 
 #[test]
-fn money_beyond_a_budget_is_at_most_one_call() {
+fn no_money_is_spent_beyond_a_budget() {
     let price = |tokens: u64, usd: f64| usd * f64::from(u32::try_from(tokens).unwrap()) / 1e6;
     let call = price(READ, 1.0) + price(WRITTEN, 2.0);
     let pricing = json!({"m": {"input": 1.0, "output": 2.0}});
@@ -128,7 +133,7 @@ fn money_beyond_a_budget_is_at_most_one_call() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let finished = runtime.block_on(bench.run());
         let spent = finished.result.cost.usd.unwrap();
-        assert!(spent <= limit + call, "{spent} of {limit}");
+        assert!(spent <= limit, "{spent} of {limit}");
         let reason = if calls <= 12 { Reason::CostBudget } else { Reason::MaxCycles };
         assert_eq!(finished.settlement.reason(), reason, "{calls}");
     }

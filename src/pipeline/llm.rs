@@ -1,4 +1,4 @@
-//! Owns the only door to a provider: every call is clamped to the budget, recorded, charged, and checked against the budget again.
+//! Owns the only door to a provider: every call gets a share of the budgets, is recorded, charged, and checked against the budget again.
 //!
 //! What a call cost is charged however it ends: answered, failed after a few tries, or abandoned in the middle.
 
@@ -9,12 +9,9 @@ use serde_json::Value;
 
 use super::run::{Run, Stop, millis};
 use crate::event::{Purpose, Role, RunEvent};
-use crate::outcome::{Reason, Usage};
+use crate::outcome::Usage;
 use crate::provider::{Message, ProviderError, Request, Response, Retry, Watch};
 use crate::tool::ToolSchema;
-
-/// The longest answer that is ever asked for, in tokens: the default of the seeds' providers.
-const MAX_OUTPUT: u64 = 64_000;
 
 /// What is asked, beside for what.
 pub(super) struct Question<'a> {
@@ -60,10 +57,6 @@ impl Run<'_> {
         purpose: Purpose,
         question: Question<'_>,
     ) -> Result<Response, Fault> {
-        let left = self.read(|state| match state.tokens_left() {
-            0 => Err(Stop::new(Reason::TokenBudget, state.budget_message())),
-            left => Ok(left),
-        })?;
         if !self.read(|state| state.can_charge(question.model)) {
             let message = format!(
                 "no price is known for the model `{}`, so the cost limit cannot be held to; name its price under `pricing`",
@@ -71,18 +64,23 @@ impl Run<'_> {
             );
             return Err(Fault::Provider(ProviderError::Invalid(message)));
         }
-        let request = Request {
+        let mut request = Request {
             purpose,
             model: question.model.to_owned(),
             system: question.system.to_owned(),
             messages: question.messages.to_vec(),
             tool: question.tool.cloned(),
             schema: question.schema.cloned(),
-            max_tokens: left.min(MAX_OUTPUT).min(self.read(|state| state.affordable(question.model))),
+            max_tokens: 0,
         };
+        let reads = self.pipeline.provider.reads(&request);
+        let share = self.reserve(question.model, reads).await?;
+        request.max_tokens = share.output;
         let call = Call::start(self, &request);
         let answer = self.pipeline.provider.complete(&request, &call).await;
         call.finish(&answer)?;
+        // What the call used up is charged; what it held beyond that is for others.
+        drop(share);
         if let Some((reason, message)) = self.read(super::state::RunState::over_budget) {
             return Err(Stop::new(reason, message).into());
         }

@@ -18,6 +18,7 @@ mod llm;
 mod planner;
 mod protect;
 mod recall;
+mod reserve;
 mod run;
 mod shown;
 pub mod state;

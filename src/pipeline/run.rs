@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::Pipeline;
 use super::protect::Guard;
+use super::reserve::Reserves;
 use super::state::RunState;
 use crate::event::{Fanout, Purpose, RunEvent};
 use crate::evidence::CheckError;
@@ -80,6 +81,7 @@ pub(super) struct Run<'p> {
     pub(super) guard: Guard,
     /// The plan of the first cycle, when somebody made it before.
     pub(super) given: Option<Plan>,
+    pub(super) reserves: Reserves,
     inner: Mutex<Inner>,
 }
 
@@ -90,7 +92,13 @@ struct Inner {
 
 impl<'p> Run<'p> {
     pub(super) fn new(pipeline: &'p Pipeline, state: RunState, fanout: Fanout, guard: Guard) -> Self {
-        Self { pipeline, guard, given: None, inner: Mutex::new(Inner { state, fanout }) }
+        Self {
+            pipeline,
+            guard,
+            given: None,
+            reserves: Reserves::default(),
+            inner: Mutex::new(Inner { state, fanout }),
+        }
     }
 
     /// Records a fact. A run that cannot be recorded must not go on.

@@ -6,7 +6,6 @@ use crate::text;
 
 /// Returns the tokens of a call that was answered with so many characters.
 pub(super) fn usage(request: &Request, answered: usize) -> Usage {
-    let said = request.messages.iter().map(|message| message.content.chars().count());
-    let input = text::tokens_in(said.sum::<usize>() + request.system.chars().count());
+    let input = request.estimated_tokens();
     Usage { input, output: text::tokens_in(answered), ..Usage::default() }
 }

@@ -83,6 +83,10 @@ impl Provider for Recording {
         self.inner.name()
     }
 
+    fn reads(&self, request: &Request) -> u64 {
+        self.inner.reads(request)
+    }
+
     fn complete<'a>(
         &'a self,
         request: &'a Request,

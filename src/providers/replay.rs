@@ -56,17 +56,23 @@ impl Replay {
         Ok(Self { name: name.to_owned(), replies, given })
     }
 
-    /// Returns the reply to a call, which is then used up.
-    fn take(&self, purpose: &Purpose) -> Result<&Reply, ProviderError> {
+    /// Returns where the reply to a call is.
+    fn find(&self, purpose: &Purpose, given: &[bool]) -> Option<usize> {
         let address = Address::of(purpose);
-        let mut given = self.given();
         let open = |cycle: Option<u32>| {
             self.replies
                 .iter()
                 .enumerate()
                 .position(|(index, reply)| !given[index] && reply.address == address && reply.cycle == cycle)
         };
-        let index = open(Some(purpose.cycle)).or_else(|| open(None)).ok_or_else(|| {
+        open(Some(purpose.cycle)).or_else(|| open(None))
+    }
+
+    /// Returns the reply to a call, which is then used up.
+    fn take(&self, purpose: &Purpose) -> Result<&Reply, ProviderError> {
+        let mut given = self.given();
+        let index = self.find(purpose, &given).ok_or_else(|| {
+            let address = Address::of(purpose);
             let hint = self.similar(&address, &given).map_or_else(String::new, |hint| format!("; {hint}"));
             ProviderError::Unscripted(format!(
                 "`{}` has no reply for {address} in cycle {}{hint}",
@@ -126,6 +132,14 @@ impl Provider for Replay {
         "replay"
     }
 
+    /// The script knows, where it says so.
+    fn reads(&self, request: &Request) -> u64 {
+        let index = self.find(&request.purpose, &self.given());
+        let words = index.and_then(|index| self.replies[index].answer.as_ref().ok());
+        let usage = words.and_then(|words| words.usage);
+        usage.map_or_else(|| request.estimated_tokens(), |usage| usage.input)
+    }
+
     fn complete<'a>(
         &'a self,
         request: &'a Request,
@@ -138,7 +152,7 @@ impl Provider for Replay {
             if !reply.delay.is_zero() {
                 tokio::time::sleep(reply.delay).await;
             }
-            reply.answer.as_ref().map(|words| respond(reply, words, &sent)).map_err(Clone::clone)
+            reply.answer.as_ref().map(|words| respond(reply, words, request)).map_err(Clone::clone)
         }
         .boxed()
     }
@@ -181,7 +195,7 @@ fn transcript(request: &Request) -> String {
     parts.join("\n")
 }
 
-fn respond(reply: &Reply, words: &Words, sent: &str) -> Response {
+fn respond(reply: &Reply, words: &Words, request: &Request) -> Response {
     let tool_use = words.tool_use.iter().map(|input| ToolUse {
         id: format!("reply_{}", reply.number),
         name: reply.address.tool.clone().unwrap_or_default(),
@@ -193,15 +207,11 @@ fn respond(reply: &Reply, words: &Words, sent: &str) -> Response {
         tool_use: tool_use.collect(),
         finish_reason: words.finish_reason,
         usage: words.usage.unwrap_or_else(|| Usage {
-            input: estimated_tokens(sent),
-            output: estimated_tokens(&said),
+            input: request.estimated_tokens(),
+            output: text::tokens_in(said.chars().count()),
             ..Usage::default()
         }),
     }
-}
-
-fn estimated_tokens(text: &str) -> u64 {
-    text.chars().count().div_ceil(4) as u64
 }
 
 #[cfg(test)]
@@ -356,9 +366,9 @@ mod tests {
         let usage = |response: Result<Response, ProviderError>| response.unwrap().usage;
         let written = usage(replay.complete(&planner(1), &()).await);
         assert_eq!(written, Usage { input: 10, output: 5, cached: 4, cache_write: 3 });
-        // 14 + 2 + 5 + 3 characters and three line breaks are sent.
+        // 14 + 2 + 5 + 3 characters are sent.
         let estimated = usage(replay.complete(&planner(1), &()).await);
-        assert_eq!(estimated, Usage { input: 7, output: 2, ..Usage::default() });
+        assert_eq!(estimated, Usage { input: 6, output: 2, ..Usage::default() });
         assert_eq!(usage(replay.complete(&step("a", Some("t")), &()).await).output, 2);
     }
 

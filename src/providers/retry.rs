@@ -103,6 +103,10 @@ impl Provider for Retrying {
         self.inner.name()
     }
 
+    fn reads(&self, request: &Request) -> u64 {
+        self.inner.reads(request)
+    }
+
     fn complete<'a>(
         &'a self,
         request: &'a Request,

@@ -38,6 +38,10 @@ impl Provider for Suggesting {
         self.inner.name()
     }
 
+    fn reads(&self, request: &Request) -> u64 {
+        self.inner.reads(request)
+    }
+
     fn complete<'a>(
         &'a self,
         request: &'a Request,

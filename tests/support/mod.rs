@@ -183,6 +183,10 @@ impl<P: Provider> Provider for Capture<P> {
         self.inner.name()
     }
 
+    fn reads(&self, request: &Request) -> u64 {
+        self.inner.reads(request)
+    }
+
     fn complete<'a>(
         &'a self,
         request: &'a Request,

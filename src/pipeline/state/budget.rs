@@ -36,6 +36,35 @@ pub struct Bounds {
     pub prices: Prices,
 }
 
+/// What calls under way may use up.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Held {
+    /// How many they are.
+    pub calls: u32,
+    /// Tokens.
+    pub tokens: u64,
+    /// US dollars.
+    pub usd: f64,
+}
+
+impl Held {
+    /// Returns both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let Self { calls, tokens, usd } = self;
+        Self { calls: calls + other.calls, tokens: tokens + other.tokens, usd: usd + other.usd }
+    }
+
+    /// Returns what is left without `other`.
+    #[must_use]
+    pub fn less(self, other: Self) -> Self {
+        let calls = self.calls.saturating_sub(other.calls);
+        // Sums of fractions do not come back to exactly nothing.
+        let usd = if calls == 0 { 0.0 } else { (self.usd - other.usd).max(0.0) };
+        Self { calls, tokens: self.tokens.saturating_sub(other.tokens), usd }
+    }
+}
+
 impl RunState {
     /// Returns the tokens that are left.
     pub fn tokens_left(&self) -> u64 {
@@ -50,7 +79,9 @@ impl RunState {
     /// Returns the budget that more was used of than it allows, in the words of the seeds' `TepaTokenBudgetExceeded`.
     pub fn over_budget(&self) -> Option<(Reason, String)> {
         if self.tokens_used() > self.bounds.max_tokens {
-            return Some((Reason::TokenBudget, self.budget_message()));
+            let (used, budget) = (self.tokens_used(), self.bounds.max_tokens);
+            let message = format!("Token budget exceeded: used {used} of {budget} tokens");
+            return Some((Reason::TokenBudget, message));
         }
         let (limit, spent) = (self.bounds.max_cost?, self.cost().usd?);
         let (of, used) = (text::dollars(limit), text::dollars(spent));
@@ -68,30 +99,48 @@ impl RunState {
         self.bounds.max_cost.is_none() || self.bounds.prices.knows(model)
     }
 
-    /// Returns the words for a budget that allows no further call.
-    pub fn budget_message(&self) -> String {
-        let (used, budget) = (self.tokens_used(), self.bounds.max_tokens);
-        if used > budget {
-            return format!("Token budget exceeded: used {used} of {budget} tokens");
+    /// Returns how long an answer to a call that reads so many tokens may be, in tokens, beside what other calls hold.
+    ///
+    /// # Errors
+    /// There is no room for the call: which budget that is, and the words for it.
+    pub fn room(&self, model: &str, reads: u64, held: Held) -> Result<u64, (Reason, String)> {
+        let tokens = self.tokens_left().saturating_sub(held.tokens);
+        if tokens <= reads {
+            let (used, budget) = (self.tokens_used(), self.bounds.max_tokens);
+            let next = if tokens == 0 {
+                "none are left for another call".to_owned()
+            } else {
+                format!("the next call reads about {reads}")
+            };
+            let message = format!("Token budget used up: {used} of {budget} tokens, {next}");
+            return Err((Reason::TokenBudget, message));
         }
-        format!("Token budget used up: {used} of {budget} tokens, none are left for another call")
+        let output = tokens - reads;
+        let usd = |usage: Usage| self.bounds.prices.cost(&[(model.to_owned(), usage)].into()).usd;
+        let price = usd(Usage { output: 1_000_000, ..Usage::default() });
+        let Some(((limit, spent), price)) = self.bounds.max_cost.zip(self.cost().usd).zip(price) else {
+            return Ok(output);
+        };
+        let call = usd(Usage { input: reads, ..Usage::default() }).unwrap_or_default();
+        let left = limit - spent - held.usd - call;
+        // Without a price of its output a call has only its input to pay for.
+        let affordable = if price > 0.0 { left / price * 1e6 } else { f64::INFINITY };
+        if left < 0.0 || affordable < 1.0 {
+            let [of, so_far, call] = [limit, spent, call].map(text::dollars);
+            let message =
+                format!("Cost budget used up: {so_far} of {of}, and the next call costs more than {call}");
+            return Err((Reason::CostBudget, message));
+        }
+        // A number above what fits is the largest that does.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is not below one")]
+        let affordable = affordable as u64;
+        Ok(output.min(affordable))
     }
 
-    /// Returns how many tokens of output the money that is left pays for, at least one; everything where money is no limit.
-    pub fn affordable(&self, model: &str) -> u64 {
-        let million = Usage { output: 1_000_000, ..Usage::default() };
-        let price = self.bounds.prices.cost(&[(model.to_owned(), million)].into()).usd;
-        let left = self.bounds.max_cost.zip(self.cost().usd).map(|(limit, spent)| (limit - spent).max(0.0));
-        match left.zip(price) {
-            // A number above what fits is the largest that does.
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "it is not below zero"
-            )]
-            Some((left, price)) if price > 0.0 => ((left / price * 1e6) as u64).max(1),
-            _ => u64::MAX,
-        }
+    /// Returns what a call holds that uses up so much.
+    pub fn hold(&self, model: &str, usage: Usage) -> Held {
+        let usd = self.bounds.prices.cost(&[(model.to_owned(), usage)].into()).usd;
+        Held { calls: 1, tokens: usage.total(), usd: usd.unwrap_or_default() }
     }
 
     /// Returns the words for the budget of tool calls once it allows no further one.

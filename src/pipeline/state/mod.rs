@@ -6,7 +6,7 @@ mod budget;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-pub use budget::{Bounds, Until};
+pub use budget::{Bounds, Held, Until};
 
 use serde_json::{Value, json};
 
