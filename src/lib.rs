@@ -9,6 +9,7 @@ pub mod secret;
 pub mod text;
 
 pub mod check;
+pub mod nonce;
 pub mod sandbox;
 pub mod source;
 
@@ -19,6 +20,7 @@ pub mod plan;
 pub mod process;
 pub mod prompt;
 pub mod seal;
+pub mod turn;
 pub mod workspace;
 
 pub mod event;
@@ -30,6 +32,7 @@ pub mod config;
 pub mod evidence;
 pub mod hook;
 pub mod provider;
+pub mod stage;
 pub mod template;
 
 pub mod hooks;
