@@ -180,10 +180,10 @@ fn hooks_may_stop_a_plan_that_was_made_before_and_not_change_it() {
     // A hook that makes something of the data that it is handed.
     let other = |what: &str| {
         format!(
-            "{{{what}: [{{command: [python3, -c, \"import json, sys; d = json.load(sys.stdin)['data']; p = d.get('plan', d); p['reasoning'] = 'mine'; print(json.dumps(d))\"]}}]}}"
+            "{{{what}: [{{command: [python3, -c, \"import json, sys; d = json.load(sys.stdin)['data']; p = d.get('plan') or d.get('step') or d; p['description' if 'step' in d else 'reasoning'] = 'mine'; print(json.dumps(d))\"]}}]}}"
         )
     };
-    for point in ["postPlanner", "preExecutor"] {
+    for point in ["postPlanner", "preExecutor", "preStep"] {
         hooks("{}");
         ended(&plan(folder.path(), &["-o", "plan.json", "--config", "hooks.yaml"]), 0, "");
         hooks(&other(point));
@@ -191,12 +191,12 @@ fn hooks_may_stop_a_plan_that_was_made_before_and_not_change_it() {
         ended(&plan(folder.path(), &["-o", "plan.json", "--config", "hooks.yaml"]), 0, "");
         let words = format!("{point} hook");
         let output = run(folder.path(), &more);
-        if point == "preExecutor" {
-            ended(&output, 1, &words);
-            assert!(text(&output.stderr).contains("changed a plan that is to be executed as it is"));
-        } else {
+        if point == "postPlanner" {
             // The saved plan is what the hook makes of it already.
             ended(&output, 0, "✓ pass");
+        } else {
+            ended(&output, 1, &words);
+            assert!(text(&output.stderr).contains("changed a plan that is to be executed as it is"));
         }
     }
 }
