@@ -87,7 +87,9 @@ impl Ui {
     pub(super) fn error(&self, error: &anyhow::Error) {
         match error.downcast_ref::<Error>() {
             Some(Error::Invalid(files)) => files.iter().for_each(|file| self.faults(file)),
-            Some(Error::Usage(message) | Error::Broken(message)) => self.message(message),
+            Some(Error::Usage(message) | Error::Broken(message) | Error::Late(message)) => {
+                self.message(message);
+            }
             None => self.message(&Message {
                 text: error.to_string(),
                 causes: error.chain().skip(1).map(ToString::to_string).collect(),
