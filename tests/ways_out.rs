@@ -10,6 +10,7 @@ use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -542,11 +543,23 @@ impl Provider for Halfway {
             let usage = |input, output| Usage { input, output, ..Usage::default() };
             watch.usage(usage(100, 7));
             let error = ProviderError::Overloaded("busy".to_owned());
-            watch.retry(&Retry { number: 1, delay: std::time::Duration::from_secs(1), error });
+            watch.retry(&Retry { number: 1, delay: Duration::from_secs(1), error });
             watch.usage(usage(100, 3));
             watch.usage(usage(100, 20));
             std::future::pending().await
         })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_servers_took_to_start_is_taken_off_the_time_of_the_run() {
+    for (spent, left) in [(0, 58), (40, 18), (50, 8), (59, 0), (70, 0)] {
+        let config = json!({"limits": {"maxDuration": 60_000}});
+        let mut bench = Bench::with_provider(tempfile::tempdir().unwrap(), PROMPT, Halfway, &config);
+        bench.pipeline.spent = Duration::from_secs(spent);
+        let began = tokio::time::Instant::now();
+        assert_eq!(bench.run().await.settlement.reason(), Reason::TimeBudget);
+        assert_eq!(began.elapsed().as_secs(), left, "{spent} s are gone");
     }
 }
 

@@ -54,12 +54,12 @@ impl Ui {
         Self { color, data_color, data_terminal, width, live, quiet, secrets: environment.secrets().clone() }
     }
 
-    /// Writes data. A reader that went away is no error.
+    /// Writes data. A reader that went away is no error, and neither is a terminal that was closed.
     pub(super) fn data(&self, text: &str) -> io::Result<()> {
         let mut out = io::stdout().lock();
         let text = self.secrets.redact(text);
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(e) if self.data_terminal || e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             end => end,
         }
     }
