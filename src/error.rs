@@ -15,6 +15,8 @@ pub enum Error {
     Usage(Message),
     /// The world or tepa itself broke; there is no verdict.
     Broken(Message),
+    /// The time was used up before there was a run.
+    Late(Message),
 }
 
 /// One sentence, the chain of its causes, and what to do about it.
@@ -39,10 +41,15 @@ impl Error {
         Self::Broken(Message { text: text.into(), ..Message::default() })
     }
 
+    /// Returns an error of the kind that a run had no time left for.
+    pub fn late(text: impl Into<String>) -> Self {
+        Self::Late(Message { text: text.into(), ..Message::default() })
+    }
+
     /// Adds what to do about it; faults of a file carry their own hints.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        if let Self::Usage(message) | Self::Broken(message) = &mut self {
+        if let Self::Usage(message) | Self::Broken(message) | Self::Late(message) = &mut self {
             message.hint = Some(hint.into());
         }
         self
@@ -51,7 +58,7 @@ impl Error {
     /// Adds the chain of causes below `cause`, outermost first.
     #[must_use]
     pub fn because(mut self, cause: &(dyn std::error::Error + 'static)) -> Self {
-        if let Self::Usage(message) | Self::Broken(message) = &mut self {
+        if let Self::Usage(message) | Self::Broken(message) | Self::Late(message) = &mut self {
             let mut next = Some(cause);
             while let Some(error) = next {
                 message.causes.push(error.to_string());
@@ -69,7 +76,7 @@ impl fmt::Display for Error {
                 let names: Vec<_> = files.iter().map(|faults| faults.file().name()).collect();
                 write!(f, "{} cannot be used", crate::text::ticked(&names))
             }
-            Self::Usage(message) | Self::Broken(message) => f.write_str(&message.text),
+            Self::Usage(message) | Self::Broken(message) | Self::Late(message) => f.write_str(&message.text),
         }
     }
 }

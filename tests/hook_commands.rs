@@ -178,6 +178,11 @@ fn a_hook_that_goes_wrong_ends_the_run_unless_the_run_may_go_on_without_it() {
             assert_eq!(task.hooks("outcome"), ["failed"], "{what}");
             if continue_on_error {
                 assert_eq!((code, task.reason()), (Some(0), json!("passed")), "{what}");
+                let warnings = task.events("warning");
+                let of_hook: Vec<&Value> =
+                    warnings.iter().filter(|one| one["code"] == "hook_failed").collect();
+                let [warning] = &of_hook[..] else { panic!("{what}: {warnings:?}") };
+                assert!(warning["message"].as_str().unwrap().contains(words), "{what}: {warning}");
                 assert_eq!(task.events("plan.completed")[0]["plan"], plan(), "{what}");
             } else {
                 assert_eq!((code, task.reason()), (Some(1), json!(reason)), "{what}");
@@ -469,6 +474,15 @@ fn a_hook_works_in_the_folder_of_the_run_with_its_own_variables_which_nobody_see
     let (code, said) = exit(&task.run(&[], &[]));
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("cannot fill in `TOKEN` of the preStep hook `test -f task.json"), "{said}");
+}
+
+#[test]
+fn a_hook_takes_no_module_from_the_folder_that_the_run_writes() {
+    let hook = |env: Value| json!({"command": "echo \"${PYTHONSAFEPATH-unset}\" >> told", "env": env});
+    let task = Task::passing(&json!({"preStep": [hook(json!({})), hook(json!({"PYTHONSAFEPATH": ""}))]}));
+    let (code, said) = exit(&task.run(&[], &[]));
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(fs::read_to_string(task.path("told")).unwrap(), "1\n\n", "who wants another value says so");
 }
 
 #[test]

@@ -128,6 +128,54 @@ fn a_file_that_is_no_plan_that_could_be_executed_is_refused() {
 }
 
 #[test]
+fn keys_that_mean_nothing_are_refused_wherever_they_stand() {
+    let folder = folder();
+    let file = folder.path().join("plan.json");
+    ended(&plan(folder.path(), &["-o", "plan.json"]), 0, "");
+    let whole: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    for (pointer, key, words) in [
+        ("/plan", "setps", "unknown key `setps` in `plan`, did you mean `steps`?"),
+        ("/plan/steps/0", "modle", "unknown key `modle` in `plan.steps[0]`, did you mean `model`?"),
+        ("/plan/steps/0", "X-note", "unknown key `X-note` in `plan.steps[0]`"),
+        ("", "plna", "unknown field `plna`"),
+    ] {
+        let mut edited = whole.clone();
+        edited.pointer_mut(pointer).unwrap()[key] = json!([]);
+        fs::write(&file, edited.to_string()).unwrap();
+        ended(&run(folder.path(), &[]), 2, words);
+    }
+    assert!(!folder.path().join(".tepa/runs").exists());
+    let mut edited = whole;
+    edited["plan"]["x-by"] = json!("ada");
+    edited["plan"]["steps"][0]["x-why"] = json!({"seen": true});
+    fs::write(&file, edited.to_string()).unwrap();
+    ended(&run(folder.path(), &[]), 0, "✓ pass");
+}
+
+#[test]
+fn a_plan_that_holds_a_secret_is_not_written() {
+    let folder = folder();
+    fs::write(folder.path().join("own.yaml"), "secrets: {env: [TOKEN]}\n").unwrap();
+    let planner = PLANNER.replace("write it", "write canary-0123456789");
+    script(folder.path(), "planner.yaml", &[&planner]);
+    let make = |more: &[&str]| {
+        let arguments = ["plan", "prompt.yaml", "--replay", "planner.yaml", "--config", "own.yaml"];
+        finish(tepa(folder.path()).args(arguments).args(more).env("TOKEN", "canary-0123456789"))
+    };
+    for more in [&["-o", "plan.json"][..], &["--format", "json"]] {
+        let output = make(more);
+        ended(&output, 4, "error: the plan is not written: it holds a secret in `plan.steps[0].description`");
+        assert!(text(&output.stderr).contains("hint: ") && output.stdout.is_empty());
+        assert!(!text(&output.stderr).contains("canary"));
+    }
+    assert!(!folder.path().join("plan.json").exists());
+    // People may read it all the same.
+    let page = make(&[]);
+    ended(&page, 0, "");
+    assert!(text(&page.stdout).contains("write ***"), "{}", text(&page.stdout));
+}
+
+#[test]
 fn a_plan_that_did_not_pass_is_made_again_only_when_that_was_said() {
     let folder = folder();
     let elsewhere = STEP.replace("world", "moon");
@@ -180,10 +228,10 @@ fn hooks_may_stop_a_plan_that_was_made_before_and_not_change_it() {
     // A hook that makes something of the data that it is handed.
     let other = |what: &str| {
         format!(
-            "{{{what}: [{{command: [python3, -c, \"import json, sys; d = json.load(sys.stdin)['data']; p = d.get('plan', d); p['reasoning'] = 'mine'; print(json.dumps(d))\"]}}]}}"
+            "{{{what}: [{{command: [python3, -c, \"import json, sys; d = json.load(sys.stdin)['data']; p = d.get('plan') or d.get('step') or d; p['description' if 'step' in d else 'reasoning'] = 'mine'; print(json.dumps(d))\"]}}]}}"
         )
     };
-    for point in ["postPlanner", "preExecutor"] {
+    for point in ["postPlanner", "preExecutor", "preStep"] {
         hooks("{}");
         ended(&plan(folder.path(), &["-o", "plan.json", "--config", "hooks.yaml"]), 0, "");
         hooks(&other(point));
@@ -191,12 +239,12 @@ fn hooks_may_stop_a_plan_that_was_made_before_and_not_change_it() {
         ended(&plan(folder.path(), &["-o", "plan.json", "--config", "hooks.yaml"]), 0, "");
         let words = format!("{point} hook");
         let output = run(folder.path(), &more);
-        if point == "preExecutor" {
-            ended(&output, 1, &words);
-            assert!(text(&output.stderr).contains("changed a plan that is to be executed as it is"));
-        } else {
+        if point == "postPlanner" {
             // The saved plan is what the hook makes of it already.
             ended(&output, 0, "✓ pass");
+        } else {
+            ended(&output, 1, &words);
+            assert!(text(&output.stderr).contains("changed a plan that is to be executed as it is"));
         }
     }
 }

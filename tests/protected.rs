@@ -139,6 +139,29 @@ fn the_projects_file_cannot_loosen_what_a_person_decided() {
             format!("`{key}` cannot be set in the project's `tepa.yaml`: your own configuration says it");
         assert!(support::text(&output.stderr).contains(&why), "{}", support::text(&output.stderr));
     }
+    let limits = "{maxCycles: 1, maxTokens: 9000, maxCostUsd: 0.5, maxDuration: 1m, maxToolCalls: 5}";
+    for (higher, lower) in [
+        ("maxCycles: 2", "maxCycles: 1"),
+        ("maxTokens: 9001", "maxTokens: 8999"),
+        ("maxCostUsd: 0.6", "maxCostUsd: 0.4"),
+        ("maxDuration: 61000", "maxDuration: 59s"),
+        ("maxToolCalls: 6", "maxToolCalls: 4"),
+    ] {
+        let folder = home(&format!("limits: {limits}\nprotect: []"));
+        let project = |limit: &str| {
+            fs::write(folder.path().join("tepa.yaml"), format!("limits: {{{limit}}}")).unwrap();
+            run(&folder, &[])
+        };
+        let output = project(higher);
+        assert_eq!(output.status.code(), Some(2), "{higher}");
+        let key = higher.split(':').next().unwrap();
+        let why = format!(
+            "`limits.{key}` cannot be set in the project's `tepa.yaml`: your own configuration says it"
+        );
+        assert!(support::text(&output.stderr).contains(&why), "{}", support::text(&output.stderr));
+        let output = project(lower);
+        assert_eq!(output.status.code(), Some(0), "{lower}: {}", support::text(&output.stderr));
+    }
     let folder = home("{}");
     fs::write(folder.path().join("tepa.yaml"), "protect: [src/**]").unwrap();
     assert_eq!(run(&folder, &[]).status.code(), Some(1));
@@ -238,9 +261,9 @@ fn what_is_handed_to_servers_and_tools_under_the_name_of_a_secret_is_one() {
         "mcpServers": {"far": {"url": "http://127.0.0.1:9/", "required": false,
             "headers": {"Authorization": "Bearer written-canary-1", "X-Api-Key": "${FILLED_TOKEN}"}}},
         "customTools": [{"name": "own", "description": "Does.", "command": ["sh", "-c", "echo $MY_PASSWORD $MODE"],
-            "env": {"MY_PASSWORD": "written-canary-2", "MODE": "production"}}],
+            "env": {"MY_PASSWORD": "written-canary-2", "MODE": "production", "WHERE": "${DEPLOY_TOKEN}"}}],
     });
-    let script = "echo written-canary-1 filled-canary-3 written-canary-2 production";
+    let script = "echo written-canary-1 filled-canary-3 written-canary-2 production; echo filled-canary-4";
     let folder = task(script, None, &config);
     let mut command = tepa(folder.path());
     command.args([
@@ -253,7 +276,8 @@ fn what_is_handed_to_servers_and_tools_under_the_name_of_a_secret_is_one() {
         "--output",
         "jsonl",
     ]);
-    let output = finish(command.env("FILLED_TOKEN", "filled-canary-3"));
+    let output =
+        finish(command.env("FILLED_TOKEN", "filled-canary-3").env("DEPLOY_TOKEN", "filled-canary-4"));
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let shown = text(&output.stdout) + &text(&output.stderr);
     assert!(shown.contains("*** *** *** production"), "{shown}");

@@ -321,6 +321,22 @@ fn github_gets_a_summary_outputs_and_annotations_and_obeys_nothing_else() {
 }
 
 #[test]
+fn github_is_told_of_a_run_that_never_began() {
+    let folder = folder(PASS);
+    for (arguments, code) in [(["--replay", "absent.yaml"], "2"), (["--config", "late.yaml"], "4")] {
+        let server = json!({"mcpServers": {"own": {"command": "no-such-program"}}});
+        fs::write(folder.path().join("late.yaml"), server.to_string()).unwrap();
+        let output = finish(run(folder.path()).args(arguments).env("GITHUB_OUTPUT", "outputs"));
+        assert_eq!(output.status.code(), code.parse().ok(), "{}", text(&output.stderr));
+        let outputs = fs::read_to_string(folder.path().join("outputs")).unwrap();
+        let lines: Vec<&str> = outputs.lines().collect();
+        assert!(lines[0].starts_with("status<<") && lines[3].starts_with("exit-code<<"), "{outputs}");
+        assert_eq!((lines[1], lines[4], lines.len()), ("none", code, 6), "{outputs}");
+        fs::remove_file(folder.path().join("outputs")).unwrap();
+    }
+}
+
+#[test]
 fn a_file_that_github_promised_has_to_be_there() {
     let folder = folder(&format!("{WRITES_ONE}{PASS}"));
     let output = finish(run(folder.path()).env("GITHUB_OUTPUT", "no/such/file"));
@@ -624,6 +640,38 @@ fn votes_and_overrulings_of_every_cycle_are_told() {
     assert!(first.contains(&line) && markdown.matches(&line).count() == 1, "{first}");
     assert_eq!(html.matches(overruled).count(), 1);
     assert_eq!(html.matches("<ol class=\"votes\">").count(), 2);
+}
+
+#[test]
+fn what_persons_decided_is_told_and_stays_text() {
+    let mut events = fixture("run.jsonl");
+    let decided = |cycle: u32, about: &str, decision: &str, by: &str, comment: &str| json!({"type": "approval.decided", "cycle": cycle, "about": about, "decision": decision, "by": by, "comment": comment});
+    let at = events.len() - 1;
+    events.splice(
+        at..at,
+        [
+            decided(1, "plan", "edited", "ada at the terminal", "the other file"),
+            decided(1, "plan", "approved", "ada at the terminal", ""),
+            decided(1, "verdict", "retry", "ada at the terminal", HOSTILE),
+            decided(2, "verdict", "stopped", "nobody", "standard input is no terminal"),
+        ],
+    );
+    events[at + 1].as_object_mut().unwrap().remove("comment");
+    let report = recorded(&events);
+    let (markdown, html) = (Format::Markdown.render(&report).unwrap(), Format::Html.render(&report).unwrap());
+    let section = markdown.split_once("## Decisions\n\n").unwrap().1;
+    let lines: Vec<&str> = section.lines().take(4).collect();
+    assert_eq!(lines[0], "- cycle 1\\: ada at the terminal edited the plan\\: the other file");
+    assert_eq!(lines[1], "- cycle 1\\: ada at the terminal approved the plan");
+    assert!(
+        lines[2].starts_with("- cycle 1\\: ada at the terminal asked for another cycle\\: &lt;/mark&gt;")
+    );
+    let nobody = "cycle 2: nobody could be asked about the verdict: standard input is no terminal";
+    assert_eq!(lines[3], format!("- {}", nobody.replace(':', "\\:")));
+    assert!(html.contains(&format!("<li>{nobody}</li>")), "{html}");
+    assert!(!html.contains("<img") && !markdown.contains("<img"), "{markdown}");
+    let without = Format::Markdown.render(&recorded(&fixture("run.jsonl"))).unwrap();
+    assert!(!without.contains("Decisions"), "{without}");
 }
 
 #[test]

@@ -560,6 +560,23 @@ fn a_run_that_is_interrupted_is_exported_as_far_as_it_came() {
 }
 
 #[test]
+fn a_signal_ends_the_sending_and_not_what_the_run_came_to() {
+    for signal in ["INT", "TERM"] {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", silent.local_addr().unwrap());
+        let folder = folder(PROMPT, REPLIES);
+        let mut command = run(folder.path(), &[(ENDPOINT, &url), ("OTEL_EXPORTER_OTLP_TIMEOUT", "600000")]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let _kept = silent.accept().unwrap();
+        Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status().unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let [warning] = &warnings(&output)[..] else { panic!("{}", text(&output.stderr)) };
+        assert!(warning.contains("the trace of the run is lost") && warning.contains(signal), "{warning}");
+    }
+}
+
+#[test]
 fn the_log_for_developers_does_not_speak_of_the_export() {
     let plain = folder(PROMPT, REPLIES);
     let silent = finish(&mut run(plain.path(), &[("TEPA_LOG", "debug")]));

@@ -18,7 +18,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use screen::{Terminal, assert_cursor_is_shown, assert_shows, left_over, visible};
-use support::{eventually, example, finish, gone, result_of, tepa, text};
+use support::{TEPA, eventually, example, finish, gone, result_of, tepa, text};
 
 const EXAMPLE: &str = "run prompts/task.yaml --provider replay";
 const OWN: &str = "run prompt.yaml --provider replay";
@@ -161,6 +161,38 @@ fn interrupting_from_the_keyboard_leaves_everything_in_order() {
     let result = result_of(folder.path());
     assert_eq!((&result["status"], &result["exitCode"]), (&json!("terminated"), &json!(130)));
     eventually(|| gone(&child));
+}
+
+/// Runs a command on a terminal that is taken away while it works, and prints its exit code. It is the command's own terminal, whose loss is a
+/// signal, or one of somebody else, where all that happens is that writing fails; then there is something to go on for.
+const TAKEN_AWAY: &str = r#"
+import fcntl, os, pty, struct, subprocess, sys, termios
+own = sys.argv[1] == "own"
+master, slave = pty.openpty()
+fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 100, 0, 0))
+take = (lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if own else None
+child = subprocess.Popen(sys.argv[2:], stdin=slave, stdout=slave, stderr=slave, start_new_session=True, preexec_fn=take)
+os.close(slave)
+seen = b""
+while b"hold on" not in seen or not os.path.exists("begun"):
+    seen += os.read(master, 4096)
+os.close(master)
+if not own:
+    open("go", "w").close()
+print(child.wait())
+"#;
+
+#[test]
+fn a_terminal_that_is_taken_away_ends_the_run_in_order_or_not_at_all() {
+    for (whose, code, status) in [("own", "143\n", "terminated"), ("other", "0\n", "pass")] {
+        let folder = held("touch begun; until [ -e go ]; do sleep 0.02; done");
+        let mut command = std::process::Command::new("python3");
+        command.args(["-c", TAKEN_AWAY, whose, TEPA]).args(OWN.split(' ')).current_dir(folder.path());
+        command.env("HOME", folder.path().join("no-home")).env("TERM", "xterm-256color").env_remove("CI");
+        let output = finish(&mut command);
+        assert_eq!(text(&output.stdout), code, "{whose}: {}", text(&output.stderr));
+        assert_eq!(result_of(folder.path())["status"], status, "{whose}");
+    }
 }
 
 #[test]

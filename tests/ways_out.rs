@@ -10,6 +10,7 @@ use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -191,7 +192,43 @@ fn a_signal_kills_the_children_and_writes_the_result() {
         let result = result_of(folder.path());
         assert_eq!((&result["status"], &result["reason"]), (&json!("terminated"), &json!(reason)));
         eventually(|| gone(&grandchild));
+        let run = result["runId"].as_str().unwrap();
+        let words = format!(
+            "the run is recorded as {run}: `tepa runs report {run} --format markdown` shows how far it came"
+        );
+        assert!(text(&output.stderr).contains(&words), "{}", text(&output.stderr));
+        let shown = finish(tepa(folder.path()).args(["runs", "report", run, "--format", "markdown"]));
+        assert!(text(&shown.stdout).starts_with("# – terminated"), "{}", text(&shown.stdout));
     }
+}
+
+#[test]
+fn without_a_record_nothing_is_said_of_one() {
+    let folder = folder(SLEEPER);
+    let mut command = run(folder.path());
+    let child = command.arg("--no-journal").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    eventually(|| fs::read_to_string(folder.path().join("pid")).ok()?.ends_with('\n').then_some(()));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(!text(&output.stderr).contains("recorded"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_standard_error_that_breaks_during_the_run_does_not_change_the_code() {
+    let folder = command("touch begun; until [ -e go ]; do sleep 0.02; done");
+    let mut child = run(folder.path())
+        .args(["--log-level", "verbose"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    eventually(|| folder.path().join("begun").exists().then_some(()));
+    drop(child.stderr.take());
+    fs::write(folder.path().join("go"), "").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "done\n".to_owned()));
+    assert_eq!(result_of(folder.path())["status"], "pass");
 }
 
 #[test]
@@ -506,11 +543,23 @@ impl Provider for Halfway {
             let usage = |input, output| Usage { input, output, ..Usage::default() };
             watch.usage(usage(100, 7));
             let error = ProviderError::Overloaded("busy".to_owned());
-            watch.retry(&Retry { number: 1, delay: std::time::Duration::from_secs(1), error });
+            watch.retry(&Retry { number: 1, delay: Duration::from_secs(1), error });
             watch.usage(usage(100, 3));
             watch.usage(usage(100, 20));
             std::future::pending().await
         })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_servers_took_to_start_is_taken_off_the_time_of_the_run() {
+    for (spent, left) in [(0, 58), (40, 18), (50, 8), (59, 0), (70, 0)] {
+        let config = json!({"limits": {"maxDuration": 60_000}});
+        let mut bench = Bench::with_provider(tempfile::tempdir().unwrap(), PROMPT, Halfway, &config);
+        bench.pipeline.spent = Duration::from_secs(spent);
+        let began = tokio::time::Instant::now();
+        assert_eq!(bench.run().await.settlement.reason(), Reason::TimeBudget);
+        assert_eq!(began.elapsed().as_secs(), left, "{spent} s are gone");
     }
 }
 

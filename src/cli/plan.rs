@@ -53,6 +53,9 @@ pub(super) fn plan(
     let form = format.map(|format| format.0);
     let form = form.unwrap_or(if output.is_some() { PlanFormat::Json } else { PlanFormat::Text });
     let plan = file.plan()?;
+    if form == PlanFormat::Json {
+        file.check_writable(environment.secrets())?;
+    }
     let words = match form {
         PlanFormat::Text => format!("{}{}\n", listed(&plan), whole_cost(&file)),
         PlanFormat::Json => format!("{}\n", serde_json::to_string_pretty(&file)?),

@@ -12,7 +12,8 @@ use crate::config::{Config, Environment, LoggingLevel, ProviderKind};
 use crate::error::Error;
 use crate::event::EventSink;
 use crate::journal;
-use crate::pipeline::Finished;
+use crate::outcome::Reason;
+use crate::pipeline::{Cancel, Finished};
 use crate::render::{Jsonl, Live, Patient, Plain, Style, prose};
 use crate::report::github::{self, Job};
 use crate::session::{Options, PlanFile, Session, Task};
@@ -60,7 +61,7 @@ pub(super) fn perform(
         let connecting = Session::connect(config, task, environment, options);
         let session = runtime::unless_stopped(&cancel, connecting).await??;
         let finished = session.run(sinks, &cancel).await;
-        ui.warn(telemetry.send().await);
+        ui.warn(send(&telemetry, &finished, &cancel).await);
         anyhow::Ok(finished)
     });
     let status = match &finished {
@@ -78,12 +79,33 @@ pub(super) fn perform(
             return Err(error);
         }
     };
+    if told_to_stop(&finished) && !ending.no_journal && !ui.quiet {
+        let run = &finished.result.run_id;
+        let words = format!("`tepa runs report {run} --format markdown` shows how far it came");
+        ui.say(&format!("the run is recorded as {run}: {words}\n"));
+    }
     ui.say(&job.annotations());
     if let Err(e) = job.write(&outputs(ending, &finished, status, environment)) {
         ui.error(&Error::broken("cannot tell GitHub Actions how the run ended").because(&e).into());
         return Ok(ExitStatus::unreported());
     }
     Ok(status)
+}
+
+/// Sends the trace of a run; returns why it did not arrive. A signal that ended the run was meant for the run, one that comes now for this.
+async fn send(telemetry: &Telemetry, finished: &Finished, cancel: &Cancel) -> Option<String> {
+    if told_to_stop(finished) {
+        return telemetry.send().await;
+    }
+    tokio::select! {
+        biased;
+        lost = telemetry.send() => lost,
+        cause = cancel.stopped() => Some(format!("the trace of the run is lost: {}", cause.message())),
+    }
+}
+
+fn told_to_stop(finished: &Finished) -> bool {
+    matches!(finished.settlement.reason(), Reason::Interrupted | Reason::Terminated)
 }
 
 /// Returns what later steps of a job may want to know.

@@ -58,6 +58,7 @@ impl ExitStatus {
         }
         match error.downcast_ref::<Error>() {
             Some(Error::Invalid(_) | Error::Usage(_)) => Self(2),
+            Some(Error::Late(_)) => Self(3),
             Some(Error::Broken(_)) | None => Self(4),
         }
     }

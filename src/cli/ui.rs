@@ -54,12 +54,12 @@ impl Ui {
         Self { color, data_color, data_terminal, width, live, quiet, secrets: environment.secrets().clone() }
     }
 
-    /// Writes data. A reader that went away is no error.
+    /// Writes data. A reader that went away is no error, and neither is a terminal that was closed.
     pub(super) fn data(&self, text: &str) -> io::Result<()> {
         let mut out = io::stdout().lock();
         let text = self.secrets.redact(text);
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(e) if self.data_terminal || e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             end => end,
         }
     }
@@ -87,7 +87,9 @@ impl Ui {
     pub(super) fn error(&self, error: &anyhow::Error) {
         match error.downcast_ref::<Error>() {
             Some(Error::Invalid(files)) => files.iter().for_each(|file| self.faults(file)),
-            Some(Error::Usage(message) | Error::Broken(message)) => self.message(message),
+            Some(Error::Usage(message) | Error::Broken(message) | Error::Late(message)) => {
+                self.message(message);
+            }
             None => self.message(&Message {
                 text: error.to_string(),
                 causes: error.chain().skip(1).map(ToString::to_string).collect(),

@@ -265,6 +265,17 @@ mod tests {
     }
 
     #[test]
+    fn the_points_are_the_keys_in_the_order_of_a_cycle() {
+        let list = |point: &str| (point.to_owned(), json!([{"command": point}]));
+        let all: Map<String, Value> = POINTS.into_iter().rev().map(list).collect();
+        let hooks: CommandHooks = serde_json::from_value(Value::Object(all)).unwrap();
+        let commands: Vec<String> = hooks.all().map(|hook| hook.command.to_string()).collect();
+        assert_eq!(commands, POINTS);
+        let keys = serde_json::to_value(&hooks).unwrap();
+        assert_eq!(keys.as_object().unwrap().keys().collect::<Vec<_>>(), POINTS.each_ref());
+    }
+
+    #[test]
     fn a_condition_that_can_never_hold_is_refused() {
         let mut refused = Vec::new();
         for point in POINTS {

@@ -49,6 +49,9 @@ pub enum Subject {
     Verdict,
 }
 
+/// Who decided when nobody could be asked.
+pub const NOBODY: &str = "nobody";
+
 /// What a person decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -164,7 +167,7 @@ pub enum RunEvent {
         about: Subject,
         /// How.
         decision: Decision,
-        /// Who; `nobody` when nobody could be asked.
+        /// Who; [`NOBODY`] when nobody could be asked.
         by: String,
         /// What they said of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::outcome::Usage;
 
 pub use clock::{Clock, SystemClock};
-pub use fact::{Decision, HookOutcome, RunEvent, Subject, ToolUse};
+pub use fact::{Decision, HookOutcome, NOBODY, RunEvent, Subject, ToolUse};
 pub use fanout::{Fanout, SinkError};
 pub use purpose::{Purpose, Role};
 pub use record::{RecordError, read};

@@ -7,12 +7,9 @@ use super::planner::can_run;
 use super::run::{Run, Stop};
 use super::state::RunState;
 use crate::approval::{PlanAnswer, PlanQuestion, VerdictAnswer, VerdictQuestion};
-use crate::event::{Decision, RunEvent, Subject};
+use crate::event::{Decision, NOBODY, RunEvent, Subject};
 use crate::outcome::{Evaluation, Overruling, PROTECTED, Reason, Verdict};
 use crate::plan::{self, Plan};
-
-/// Who decides when nobody can be asked.
-const NOBODY: &str = "nobody";
 
 /// What became of a verdict.
 pub(super) enum Ruling {

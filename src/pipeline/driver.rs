@@ -272,14 +272,15 @@ impl Run<'_> {
         let Some(limit) = limit else { return std::future::pending().await };
         let whole = Duration::from_millis(limit);
         let low = whole.mul_f64(LOW_TIME);
-        let rest = whole.saturating_sub(low).saturating_sub((whole / 20).min(FOR_THE_END));
-        tokio::time::sleep(low).await;
+        let end = whole.saturating_sub((whole / 20).min(FOR_THE_END));
+        let spent = self.pipeline.spent;
+        tokio::time::sleep(low.saturating_sub(spent)).await;
         let message = format!("{} of {} are gone", text::duration(millis(low)), text::duration(limit));
         let warned = self.emit(&RunEvent::Warning { code: "time_budget_low".to_owned(), message });
         if let Err(stop) = warned {
             return stop;
         }
-        tokio::time::sleep(rest).await;
+        tokio::time::sleep(end.saturating_sub(low.max(spent))).await;
         Stop::new(Reason::TimeBudget, format!("Time budget exceeded: {limit} ms"))
     }
 

@@ -3,7 +3,7 @@
 //! Source of the rules: the seeds' pipeline document, "Executor". What happens inside a step is in [`super::step`].
 
 use super::approval;
-use super::planner::{can_run, changed_given};
+use super::planner::{can_run, keep_given};
 use super::run::{Run, Stop};
 use super::state::order_of;
 use crate::event::RunEvent;
@@ -30,14 +30,11 @@ pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
     }
     let plan = input.plan.clone();
     let (input, changed) = run.ask_for::<PreExecutor>(input, |input| can_run(run, &input.plan)).await?;
-    let cycle = run.read(super::state::RunState::cycle);
-    if cycle == 1 && run.given.is_some() && input.plan != plan {
-        return Err(changed_given::<PreExecutor>(&changed));
-    }
+    keep_given::<PreExecutor>(run, input.plan == plan, &changed)?;
     let edited = approval::plan(run, &input.plan).await?;
     let by_hooks = !changed.is_empty();
     run.emit(&RunEvent::ExecutionStarted {
-        cycle,
+        cycle: run.read(super::state::RunState::cycle),
         order: order(edited.as_ref().unwrap_or(&input.plan))?,
         plan: edited.or_else(|| by_hooks.then_some(input.plan)),
         prompt: by_hooks.then_some(input.prompt),

@@ -26,6 +26,7 @@ mod step;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::approval::Approval;
 use crate::config::{Config, Prices};
@@ -68,6 +69,8 @@ pub struct Pipeline {
     pub confinement: Confinement,
     /// What models are told.
     pub templates: Templates,
+    /// What is gone of the run's time before it begins: servers take theirs to start.
+    pub spent: Duration,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
 }

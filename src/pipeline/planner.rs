@@ -35,7 +35,8 @@ async fn check_given(run: &Run<'_>, given: Plan) -> Result<Plan, Stop> {
     // There is nobody to be told what these make of the task, but they may say stop.
     run.ask::<PrePlanner>(input(run)).await?;
     let (plan, changed) = run.ask::<PostPlanner>(given.clone()).await?;
-    if plan == given { Ok(plan) } else { Err(changed_given::<PostPlanner>(&changed)) }
+    keep_given::<PostPlanner>(run, plan == given, &changed)?;
+    Ok(plan)
 }
 
 fn input(run: &Run<'_>) -> PlannerInput {
@@ -45,11 +46,18 @@ fn input(run: &Run<'_>) -> PlannerInput {
     })
 }
 
-/// Says that a plan that is to be executed as it is was changed.
-pub(super) fn changed_given<P: Point>(changed: &[Replaced<P::Payload>]) -> Stop {
+/// Refuses a change that hooks made to a plan that is to be executed as it is.
+pub(super) fn keep_given<P: Point>(
+    run: &Run<'_>,
+    unchanged: bool,
+    changed: &[Replaced<P::Payload>],
+) -> Result<(), Stop> {
+    if unchanged || run.given.is_none() || run.read(super::state::RunState::cycle) > 1 {
+        return Ok(());
+    }
     let hooks = crate::text::ticked(changed.iter().map(|replaced| &replaced.hook));
     let message = format!("{} hook {hooks} changed a plan that is to be executed as it is", P::NAME);
-    Stop::new(Reason::HookStopped, message)
+    Err(Stop::new(Reason::HookStopped, message))
 }
 
 async fn make(run: &Run<'_>) -> Result<Plan, Stop> {

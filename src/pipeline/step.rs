@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::estimate::Call;
 use super::llm::{Fault, Question};
+use super::planner::keep_given;
 use super::run::{Logged, Run, Stop};
 use super::shown;
 use crate::event::{Purpose, Role, RunEvent};
@@ -52,9 +53,10 @@ pub(super) async fn run(run: &Run<'_>, index: usize) -> Result<(), Stop> {
         return Err(Stop::new(Reason::InternalError, "a step outside the plan was started"));
     };
     let id = planned.id.clone();
-    let data = PreStepData { step: planned, cycle };
-    let (PreStepData { step, .. }, _) =
+    let data = PreStepData { step: planned.clone(), cycle };
+    let (PreStepData { step, .. }, changed) =
         run.ask_for::<PreStep>(data, |data| can_stand_in(run, &id, &data.step)).await?;
+    keep_given::<PreStep>(run, step == planned, &changed)?;
     run.emit(&RunEvent::StepStarted { cycle, step: step.clone() })?;
     let began = run.monotonic();
     let ended = if step.tools.is_empty() { reason(run, &step).await } else { call_tools(run, &step).await };

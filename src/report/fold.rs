@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::event::{Envelope, RunEvent};
+use crate::event::{Decision, Envelope, RunEvent, Subject};
 use crate::outcome::{CheckResult, Evaluation, Evidence, RunResult, StepResult};
 use crate::plan::{Plan, Step};
 use crate::prompt::Prompt;
@@ -27,10 +27,27 @@ pub struct Report {
     pub prompt: Option<Prompt>,
     /// The cycles that began.
     pub cycles: Vec<Cycle>,
+    /// What persons decided, in order.
+    pub decisions: Vec<Decided>,
     /// Warnings.
     pub warnings: Vec<String>,
     /// The result; absent while the run goes on, and for ever when tepa itself was killed.
     pub result: Option<RunResult>,
+}
+
+/// One decision of a person, or that there was nobody who could decide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    /// The cycle; 0 before the first.
+    pub cycle: u32,
+    /// What about.
+    pub about: Subject,
+    /// How.
+    pub decision: Decision,
+    /// Who.
+    pub by: String,
+    /// What they said of it.
+    pub comment: Option<String>,
 }
 
 /// One cycle.
@@ -125,6 +142,15 @@ impl Report {
                     }
                 }
                 self.cycles.push(cycle);
+            }
+            RunEvent::ApprovalDecided { cycle, about, decision, by, comment } => {
+                self.decisions.push(Decided {
+                    cycle: *cycle,
+                    about: *about,
+                    decision: *decision,
+                    by: by.clone(),
+                    comment: comment.clone(),
+                });
             }
             RunEvent::Warning { message, .. } => self.warnings.push(message.clone()),
             RunEvent::RunCompleted { result } => self.result = Some((**result).clone()),

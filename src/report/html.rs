@@ -71,6 +71,7 @@ fn page(report: &Report) -> Value {
         "measures": words::measures(report),
         "feedback": result.map(|result| cut(&result.feedback, TEXT)),
         "overruled": words::overrulings(report.evaluation()),
+        "decisions": words::decisions(report).iter().map(|words| cut(words, VALUE)).collect::<Vec<_>>(),
         "cases": cases(report).iter().skip(1).map(|case| judged(case, report)).collect::<Vec<_>>(),
         "cycles": report.cycles.iter().map(|one| cycle(one, report)).collect::<Vec<_>>(),
         "files": files.collect::<Vec<_>>(),

@@ -22,6 +22,7 @@ pub(super) fn render(report: &Report, room: usize) -> String {
     let mut parts = vec![head(report)];
     let cases = cases(report);
     parts.push(judged(&cases));
+    parts.push(decided(report));
     parts.extend(cases.iter().skip(1).filter(|case| case.outcome == Outcome::Failed).map(detail));
     parts.extend(report.cycles.iter().rev().map(cycle));
     parts.push(artifacts(report));
@@ -65,6 +66,13 @@ fn judged(cases: &[Case]) -> String {
         [format!("{} {word}", tone.sign()), case.kind.name().to_owned(), inline(&case.name)]
     });
     table("What was judged", ["Outcome", "Of", "What"], rows)
+}
+
+fn decided(report: &Report) -> String {
+    if report.decisions.is_empty() {
+        return String::new();
+    }
+    format!("## Decisions\n\n{}", lines(words::decisions(report)))
 }
 
 fn detail(case: &Case) -> String {

@@ -17,4 +17,4 @@ mod record;
 mod words;
 
 pub use file::{Format, ReportFile};
-pub use fold::{Cycle, Report, Span, StepRecord, ToolCall};
+pub use fold::{Cycle, Decided, Report, Span, StepRecord, ToolCall};

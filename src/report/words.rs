@@ -1,7 +1,8 @@
 //! Owns the words of reports for people: how a run, a cycle and a step ended, what it took and what it cost.
 
 use super::case::Outcome;
-use super::fold::{Cycle, Report, StepRecord};
+use super::fold::{Cycle, Decided, Report, StepRecord};
+use crate::event::{Decision, NOBODY, Subject};
 use crate::outcome::{
     Cost, CostQualifier, CriterionVerdict, Evaluation, RunStatus, StepStatus, Verdict, Vote,
 };
@@ -84,6 +85,28 @@ pub(super) fn overrulings(evaluation: Option<&Evaluation>) -> Vec<String> {
         format!("{} overruled the {whom}: {from} → {to}: {}", one.by, one.reason)
     })
     .collect()
+}
+
+/// Returns what persons decided, in order: when, who, what, and what they said of it.
+pub(super) fn decisions(report: &Report) -> Vec<String> {
+    report.decisions.iter().map(decision).collect()
+}
+
+fn decision(decided: &Decided) -> String {
+    let Decided { cycle, about, decision, by, comment } = decided;
+    let what = match (decision, about) {
+        (_, Subject::Plan) if by == NOBODY => "could be asked about the plan",
+        (_, Subject::Verdict) if by == NOBODY => "could be asked about the verdict",
+        (Decision::Approved, _) => "approved the plan",
+        (Decision::Refused, _) => "refused the plan",
+        (Decision::Edited, _) => "edited the plan",
+        (Decision::Retry, _) => "asked for another cycle",
+        (Decision::Accepted, _) => "accepted the work",
+        (Decision::Stopped, _) => "let the verdict stand and ended the run",
+    };
+    let when = if *cycle == 0 { "before the first cycle".to_owned() } else { format!("cycle {cycle}") };
+    let comment = comment.as_ref().map(|comment| format!(": {comment}")).unwrap_or_default();
+    format!("{when}: {by} {what}{comment}")
 }
 
 /// Returns how a step ended.

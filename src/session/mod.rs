@@ -12,11 +12,12 @@ mod toolbox;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::approval::Approval;
 use crate::config::{Catalog, Config, Environment, Prices};
 use crate::error::Error;
-use crate::event::{EventSink, Fanout, SystemClock};
+use crate::event::{Clock as _, EventSink, Fanout, SystemClock};
 use crate::hook::HookBus;
 use crate::hooks;
 use crate::journal::{Journal, ResultFile};
@@ -26,6 +27,7 @@ use crate::prompt::Prompt;
 use crate::report::{Format, ReportFile};
 use crate::secret::Secrets;
 use crate::template::Templates;
+use crate::text;
 
 pub use ground::Ground;
 use plan_file::MadeFor;
@@ -97,13 +99,14 @@ impl Session {
     ///
     /// # Errors
     /// Anything that makes the run impossible: a missing key, a replay file with faults, a folder that cannot be written, a server
-    /// that does not start.
+    /// that does not start, or not in the time of the run.
     pub async fn connect(
         config: Config,
         task: Task,
         environment: &Environment,
         options: Options,
     ) -> Result<Self, Error> {
+        let clock = Arc::new(SystemClock::default());
         check_base_url(&config)?;
         toolbox::check_names(&config)?;
         let ground = Ground::of(&config, environment)?;
@@ -130,7 +133,10 @@ impl Session {
         protected.extend(hooks::register(&mut hooks, &config.events, task.prompt(), environment, site)?);
         // What costs the most comes when nothing else can go wrong on the way.
         let mut toolbox = match &task {
-            Task::Run(_) => Toolbox::connect(&config, environment, root).await?,
+            Task::Run(_) => {
+                let connecting = Toolbox::connect(&config, environment, root);
+                in_time(config.limits.max_duration, connecting).await?
+            }
             // The judge has no tools.
             Task::Evaluate(_) => Toolbox::default(),
         };
@@ -156,7 +162,6 @@ impl Session {
             required_sinks.push(Box::new(journal.result()?));
             required_sinks.push(Box::new(journal));
         }
-        let clock = Arc::new(SystemClock::default());
         let pipeline = Pipeline {
             provider,
             tools: std::mem::take(&mut toolbox.registry),
@@ -170,6 +175,7 @@ impl Session {
             temporary: environment.temporary(),
             confinement: ground.confinement.clone(),
             templates,
+            spent: clock.monotonic(),
             clock: Arc::<SystemClock>::clone(&clock),
         };
         let secrets = environment.secrets().clone();
@@ -224,6 +230,22 @@ impl Session {
         Fanout::new(self.run_id.clone(), clock, self.secrets.clone(), all)
             .warning("tools", self.toolbox.warnings.clone())
     }
+}
+
+/// Returns what connecting comes to, unless it takes all the time that the run has.
+async fn in_time<T>(
+    limit: Option<u64>,
+    connecting: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    let Some(limit) = limit else { return connecting.await };
+    let Ok(connected) = tokio::time::timeout(Duration::from_millis(limit), connecting).await else {
+        let message =
+            format!("the time of the run was gone before it began: servers took {}", text::duration(limit));
+        return Err(Error::late(message).hint(
+            "give it more time with `--timeout` or `limits.maxDuration`, or leave out a server that is not needed",
+        ));
+    };
+    connected
 }
 
 /// The configuration is part of the run's record: a password in it would be as well.

@@ -1,6 +1,7 @@
 //! Owns plan files: a plan, and what it was made for. One that was made for something else is refused, and it is said what differs.
 //!
-//! What it was made for is kept as hashes, key by key: a plan file may be passed on, and says nothing of a configuration.
+//! What it was made for is kept as hashes, key by key: a plan file may be passed on, and says nothing of a configuration. A key that means
+//! nothing is refused, because somebody meant something by it, and so is a plan that would be another one without its secrets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,6 +17,7 @@ use crate::outcome::{Estimate, Spending};
 use crate::pipeline::Planned;
 use crate::plan::{self, Plan, PlanError};
 use crate::prompt::Prompt;
+use crate::secret::Secrets;
 use crate::text;
 use crate::tool::Registry;
 
@@ -66,7 +68,7 @@ impl PlanFile {
     /// Reads the file at `path`, which messages call `name`.
     ///
     /// # Errors
-    /// It cannot be read, or is no plan file.
+    /// It cannot be read, is no plan file, or its plan says what means nothing.
     pub fn read(path: &Path, name: &str) -> Result<Self, Error> {
         let fail = |e: &(dyn std::error::Error + 'static)| {
             Error::usage(format!("cannot use the plan in `{name}`"))
@@ -91,7 +93,32 @@ impl PlanFile {
                     .hint(format!("make one with `tepa plan PROMPT -o {name}`")));
             }
         }
-        serde_json::from_value(value).map_err(|e| fail(&e))
+        let file: Self = serde_json::from_value(value).map_err(|e| fail(&e))?;
+        let causes = unknown_keys(&file.plan);
+        if causes.is_empty() {
+            return Ok(file);
+        }
+        let hint = "take it out, or let its name begin with `x-` if it is a remark".to_owned();
+        let text = format!("the plan in `{name}` says what means nothing");
+        Err(Error::Usage(Message { text, causes, hint: Some(hint) }))
+    }
+
+    /// Refuses a plan that holds a secret: whatever is written has `***` in its place, and that would be executed.
+    ///
+    /// # Errors
+    /// It holds one.
+    pub fn check_writable(&self, secrets: &Secrets) -> Result<(), Error> {
+        let plan = self.plan.to_string();
+        if secrets.redact(&plan) == plan {
+            return Ok(());
+        }
+        let mut places = Vec::new();
+        places_of_secrets(&self.plan, "plan", secrets, &mut places);
+        let places = if places.is_empty() { vec!["plan".to_owned()] } else { places };
+        let message = format!("the plan is not written: it holds a secret in {}", text::ticked(places));
+        Err(Error::broken(message).hint(
+            "a plan file would have `***` there: keep the value out of the task, and hand it to tools and servers by `env`",
+        ))
     }
 
     /// Returns the plan.
@@ -174,6 +201,47 @@ impl MadeFor {
         .into_iter()
         .flatten()
         .collect()
+    }
+}
+
+/// Returns what is wrong with the keys of a plan, for each that it has no use for.
+fn unknown_keys(plan: &Value) -> Vec<String> {
+    let form = plan::answer_schema();
+    let steps = plan["steps"].as_array().into_iter().flatten().enumerate();
+    let of_steps = steps.flat_map(|(at, step)| {
+        strangers(step, &form["properties"]["steps"]["items"], &format!("plan.steps[{at}]"))
+    });
+    strangers(plan, form, "plan").into_iter().chain(of_steps).collect()
+}
+
+fn strangers(object: &Value, form: &Value, place: &str) -> Vec<String> {
+    let keys = |value: &Value| -> Vec<String> {
+        value.as_object().into_iter().flat_map(Map::keys).cloned().collect()
+    };
+    let known = keys(&form["properties"]);
+    let unknown = keys(object).into_iter().filter(|key| !known.contains(key) && !key.starts_with("x-"));
+    let fault = |key: String| {
+        let meant = text::did_you_mean(&key, known.iter().map(String::as_str));
+        let meant = meant.map(|meant| format!(", did you mean `{meant}`?")).unwrap_or_default();
+        format!("unknown key `{key}` in `{place}`{meant}")
+    };
+    unknown.map(fault).collect()
+}
+
+fn places_of_secrets(value: &Value, place: &str, secrets: &Secrets, places: &mut Vec<String>) {
+    match value {
+        Value::String(words) if secrets.redact(words) != *words => places.push(place.to_owned()),
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                places_of_secrets(item, &format!("{place}[{at}]"), secrets, places);
+            }
+        }
+        Value::Object(map) => {
+            for (key, value) in map {
+                places_of_secrets(value, &format!("{place}.{key}"), secrets, places);
+            }
+        }
+        _ => {}
     }
 }
 

@@ -246,6 +246,25 @@ fn run(folder: &Path, script: &str) -> Output {
     finish(tepa(folder).args(arguments))
 }
 
+#[test]
+fn the_time_of_a_run_is_also_that_of_its_servers() {
+    let folder = folder(&playing("sleeps", &json!({"startupTimeout": "10m"})));
+    fs::write(folder.path().join("prompt.yaml"), PROMPT).unwrap();
+    fs::write(folder.path().join("replay.yaml"), script(&[], FAIL)).unwrap();
+    for command in ["run", "plan"] {
+        let arguments = ["prompt.yaml", "--replay", "replay.yaml", "--config", "mcp.json"];
+        let output = finish(tepa(folder.path()).arg(command).args(arguments).args(["--timeout", "1s"]));
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{stderr}");
+        let words = "error: the time of the run was gone before it began: servers took 1.0 s\nhint: ";
+        assert!(stderr.contains(words), "{stderr}");
+        assert!(!folder.path().join(".tepa").exists(), "something ran");
+        if folder.path().join("server.pid").exists() {
+            nothing_left(folder.path());
+        }
+    }
+}
+
 /// Returns the replies of a run with a step for each call.
 fn script(calls: &[(&str, Value)], judged: &str) -> String {
     let step = |(at, (tool, _)): (usize, &(&str, Value))| json!({"id": format!("s{at}"), "description": "d", "tools": [tool], "expectedOutcome": "e", "dependencies": []});

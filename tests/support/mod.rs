@@ -269,6 +269,7 @@ impl Bench {
             temporary: std::env::temp_dir(),
             confinement: Confinement::off(),
             templates: Templates::load().unwrap(),
+            spent: Duration::ZERO,
             clock: Arc::new(StoppedClock),
         };
         let prompt = parse_prompt(prompt);
