@@ -10,6 +10,7 @@ mod store;
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
@@ -17,6 +18,33 @@ pub use context::{Ended, TurnContext};
 pub use next::{Fault, FaultKind, Next, StageRun, run};
 pub use stash::Stash;
 pub use store::{Owner, Query, Retriever, RuleOfThumb, StoreError, TokenCounter, TurnStore};
+
+use crate::turn::Scope;
+
+/// The stages of a run, each list in its order; all of them may be empty.
+#[derive(Clone, Default)]
+pub struct Stages {
+    /// Once, before the first cycle.
+    pub turn_input: Vec<Arc<dyn TurnStage>>,
+    /// Once, after the run passed.
+    pub turn_output: Vec<Arc<dyn TurnStage>>,
+    /// In every cycle, before the planner.
+    pub dispatch_input: Vec<Arc<dyn TurnStage>>,
+    /// In every cycle, after the judge.
+    pub dispatch_output: Vec<Arc<dyn TurnStage>>,
+}
+
+impl Stages {
+    /// Returns one list.
+    pub fn of(&self, scope: Scope) -> &[Arc<dyn TurnStage>] {
+        match scope {
+            Scope::TurnInput => &self.turn_input,
+            Scope::TurnOutput => &self.turn_output,
+            Scope::DispatchInput => &self.dispatch_input,
+            Scope::DispatchOutput => &self.dispatch_output,
+        }
+    }
+}
 
 /// Something that is done once a run, before its first cycle or after it passed; or once a cycle.
 ///
