@@ -38,6 +38,9 @@ pub enum Template {
     EvaluatorRepair,
 }
 
+/// What templates have in common.
+const PARTS: [(&str, &str); 1] = [("envelope.md", include_str!("template/envelope.md"))];
+
 impl Template {
     /// Every template with its name and text.
     const ALL: [(Self, &'static str, &'static str); 14] = [
@@ -89,7 +92,7 @@ impl Templates {
     pub fn load() -> Result<Self, TemplateError> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        for (_, name, text) in Template::ALL {
+        for (name, text) in Template::ALL.map(|(_, name, text)| (name, text)).into_iter().chain(PARTS) {
             environment.add_template(name, text).map_err(|source| TemplateError { name, source })?;
         }
         Ok(Self { environment })
@@ -118,7 +121,7 @@ mod tests {
         let templates = Templates::load().unwrap();
         let names: std::collections::HashSet<_> = Template::ALL.iter().map(|(t, ..)| t.name()).collect();
         assert_eq!(names.len(), Template::ALL.len());
-        assert_eq!(templates.environment.templates().count(), Template::ALL.len());
+        assert_eq!(templates.environment.templates().count(), Template::ALL.len() + PARTS.len());
     }
 
     #[test]

@@ -37,7 +37,7 @@ const PLAN: &str = r"
 
 const JUDGE: &str = r###"
   - stage: evaluator
-    expect: {contains: ["## s1: success", "| hello"]}
+    expect: {contains: ["## s1: success", "\nhello"]}
     json: {verdict: pass, confidence: 0.9, summary: It greets., criteria: [{id: C1, verdict: pass, reason: it does, evidence: E1, quote: "hello, world"}]}
     usage: {input: 30, output: 15}
 "###;
@@ -110,7 +110,7 @@ fn the_files_count_as_they_are_now() {
     fs::write(folder.path().join("hello.txt"), "hello, world").unwrap();
     ended(&evaluate(folder.path(), "latest", &[]), 0, "✓ check contains hello.txt");
     fs::remove_file(folder.path().join("hello.txt")).unwrap();
-    let unscripted = "format: tepa.replay/1\nreplies:".to_owned() + &JUDGE.replace(", \"| hello\"", "");
+    let unscripted = "format: tepa.replay/1\nreplies:".to_owned() + &JUDGE.replace(", \"\\nhello\"", "");
     fs::write(folder.path().join("judge.yaml"), unscripted).unwrap();
     ended(&evaluate(folder.path(), "latest", &[]), 1, "expected output \"hello.txt\" does not exist");
 }

@@ -13,7 +13,7 @@ use crate::workspace::PROJECT_FILE;
 /// Something that the project's file must not say: where, which values there, and why.
 type Untrusted = (&'static str, fn(&Value) -> bool, &'static str);
 
-const UNTRUSTED: [Untrusted; 15] = [
+const UNTRUSTED: [Untrusted; 16] = [
     ("/baseUrl", said, "the key would go to whoever wrote the file"),
     ("/provider", |value| value == "replay", "a script would give the verdict"),
     ("/sandbox/mode", |value| value == "off", WIDER),
@@ -27,6 +27,7 @@ const UNTRUSTED: [Untrusted; 15] = [
     ("/llmLog/folder", said, "the log could be written anywhere"),
     ("/llmLog/includeContent", |value| value == true, "the log would hold what you did not ask for"),
     ("/events", said, "a hook runs before you know of it, and may change the verdict"),
+    ("/trustedTools", said, "what a tool returns would pass for your own words"),
     ("/mcpServers", said, "a server is a program outside of the sandbox"),
     ("/customTools", reaches_out, "with `env` or `network` its tools would reach beyond the sandbox"),
 ];

@@ -30,6 +30,8 @@ pub struct ConfigFile {
     pub tools: Option<Vec<String>>,
     /// Tools that a run does not have, in the same form; they win over `tools`.
     pub deny_tools: Option<Vec<String>>,
+    /// Names of tools whose output models may take for the words of those who run tepa; that of all others stands in envelopes.
+    pub trusted_tools: Option<Vec<String>>,
     /// Commands that are tools.
     pub custom_tools: Option<Vec<CustomTool>>,
     /// Commands that are asked before and after stages and steps, and may change or stop a run; they add to those of layers below.

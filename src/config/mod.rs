@@ -46,6 +46,8 @@ pub struct Config {
     pub tools: Vec<String>,
     /// Tools that a run does not have, in the same form; they win over `tools`.
     pub deny_tools: Vec<String>,
+    /// Tools whose output is taken for the words of those who run tepa.
+    pub trusted_tools: Vec<String>,
     /// Commands that are tools.
     pub custom_tools: Vec<CustomTool>,
     /// Commands that are asked at points of a cycle.

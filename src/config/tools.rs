@@ -221,6 +221,13 @@ pub(super) fn check(document: &Document, known: &[&str], faults: &mut Diagnostic
             }
         }
     }
+    for (at, name) in texts(root.get("trustedTools")) {
+        if !known.contains(&name) && !name.contains("__") {
+            let place = document.span_of_value(&format!("/trustedTools/{at}"));
+            let fault = Diagnostic::error("unknown-tool", format!("unknown tool `{name}`")).at(place);
+            faults.push(fault.suggest(name, known.iter().copied()));
+        }
+    }
     for (at, glob) in texts(root.get("protect")) {
         if let Err(error) = Pattern::parse(glob) {
             let fault = Diagnostic::error("invalid", error.to_string());

@@ -122,29 +122,37 @@ fn question(
     bundles: &[Bundle],
     criteria: &[Criterion],
 ) -> Result<Message, Stop> {
+    let cycle = run.read(super::state::RunState::cycle);
+    let mark =
+        |place: &[&str]| run.pipeline.nonces.of(&[&["judge", cycle.to_string().as_str()], place].concat());
     let results: Vec<Value> = input
         .results
         .iter()
         .map(|result| {
+            let error = result.error.as_ref();
             json!({
                 "stepId": result.step_id,
                 "status": result.status,
-                "output": shown::output_for_judge(&result.output),
-                "error": shown::error_for_judge(result.error.as_ref()),
+                "output": shown::output_for_judge(&result.output, mark(&["output", &result.step_id])),
+                "error": error.map(|error| shown::error_for_judge(error, mark(&["error", &result.step_id]))),
                 "tokensUsed": result.tokens_used,
                 "durationMs": result.duration_ms,
             })
         })
         .collect();
+    let facts = bundles.iter().map(|bundle| &bundle.shown).map(|evidence| {
+        shown::evidence(evidence, |part| mark(&["evidence", &evidence.id, &part.to_string()]))
+    });
+    let facts: Vec<Value> = facts.collect();
     let slots = json!({
         "goal": input.prompt.goal,
         "expected_output": shown::expected_output(&input.prompt),
-        "cycle": run.read(super::state::RunState::cycle),
+        "cycle": cycle,
         "results": results,
-        "facts": bundles.iter().map(|bundle| shown::evidence(&bundle.shown)).collect::<Vec<_>>(),
+        "facts": facts,
         "criteria": shown::criteria(criteria),
-        "checks": run.read(|state| shown::checks(state.checks_of_cycle())),
-        "scratchpad": shown::scratchpad_for_judge(&input.scratchpad),
+        "checks": run.read(|state| shown::checks(state.checks_of_cycle(), |at| mark(&["check", &at.to_string()]))),
+        "scratchpad": shown::scratchpad_for_judge(&input.scratchpad, mark(&["scratchpad"])),
     });
     run.opening(Template::EvaluatorTask, Template::EvaluatorUser, &slots)
 }

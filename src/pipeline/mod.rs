@@ -32,6 +32,7 @@ use crate::approval::Approval;
 use crate::config::{Config, Prices};
 use crate::event::Clock;
 use crate::hook::HookBus;
+use crate::nonce::Nonces;
 use crate::process::Setting;
 use crate::provider::Provider;
 use crate::sandbox::Confinement;
@@ -69,6 +70,8 @@ pub struct Pipeline {
     pub confinement: Confinement,
     /// What models are told.
     pub templates: Templates,
+    /// The marks of what models are shown and others wrote.
+    pub nonces: Nonces,
     /// What is gone of the run's time before it begins: servers take theirs to start.
     pub spent: Duration,
     /// Tells the time.

@@ -128,7 +128,9 @@ fn question(run: &Run<'_>, input: &PlannerInput) -> Result<Message, Stop> {
         "context": shown::map(&input.prompt.context),
         "expected_output": shown::expected_output(&input.prompt),
     });
-    let (cycle, scratchpad) = run.read(|state| (state.cycle(), shown::scratchpad(state.scratchpad())));
+    let cycle = run.read(super::state::RunState::cycle);
+    let mark = run.pipeline.nonces.of(&["planner", &cycle.to_string()]);
+    let scratchpad = run.read(|state| shown::scratchpad(state.scratchpad(), mark));
     if cycle == 1 {
         return run.opening(Template::PlannerTask, Template::PlannerUser, &slots);
     }

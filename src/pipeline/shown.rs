@@ -1,4 +1,4 @@
-//! Owns the form in which values are shown to models.
+//! Owns the form in which values are shown to models: what tepa says in plain words, what others wrote in envelopes that they cannot close.
 
 use std::borrow::Cow;
 
@@ -19,6 +19,44 @@ const OUTPUT_LIMIT: usize = 500;
 const SUMMARY_HEAD: usize = 1500;
 const SUMMARY_TAIL: usize = 500;
 
+/// Text that somebody else wrote, as the templates put it into its envelope.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Material {
+    /// What makes its tags its own; without one it stands bare.
+    mark: Option<String>,
+    kind: &'static str,
+    tool: Option<String>,
+    content: String,
+}
+
+impl Material {
+    /// Returns text in an envelope with this mark, which was shown to nobody before the text was finished.
+    pub(super) fn of(kind: &'static str, mark: String, content: impl Into<String>) -> Self {
+        Self { mark: Some(mark), kind, tool: None, content: content.into() }
+    }
+
+    /// Returns what tools returned; without an envelope if all of them are trusted.
+    pub(super) fn returned(tools: &[String], trusted: &[String], mark: String, output: &Value) -> Self {
+        if tools.is_empty() {
+            return Self::of("step-result", mark, value(output));
+        }
+        let bare = tools.iter().all(|tool| trusted.contains(tool));
+        let tool = Some(attribute(&tools.join(", ")));
+        Self { mark: (!bare).then_some(mark), kind: "tool-result", tool, content: value(output) }
+    }
+
+    /// Returns tepa's own words, which need no envelope.
+    pub(super) fn plain(content: impl Into<String>) -> Self {
+        Self { mark: None, kind: "", tool: None, content: content.into() }
+    }
+}
+
+/// Returns text as it can stand in an attribute of a tag.
+pub(super) fn attribute(text: &str) -> String {
+    let unfit = |c: char| c.is_control() || matches!(c, '"' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}');
+    text.chars().map(|c| if unfit(c) { '_' } else { c }).collect()
+}
+
 /// Returns text as it is and anything else as indented JSON.
 pub(super) fn value(value: &Value) -> String {
     match value {
@@ -33,7 +71,7 @@ pub(super) fn map(map: &Map<String, Value>) -> String {
 }
 
 /// Returns the scratchpad as a planner or a step sees it: long outputs of the last cycle's steps are cut.
-pub(super) fn scratchpad(scratchpad: &Scratchpad) -> String {
+pub(super) fn scratchpad(scratchpad: &Scratchpad, mark: String) -> Material {
     let mut entries = scratchpad.entries().clone();
     if let Some(Value::Array(steps)) = entries.get_mut(EXECUTION_SUMMARY) {
         for output in steps.iter_mut().filter_map(|step| step.get_mut("output")) {
@@ -43,19 +81,24 @@ pub(super) fn scratchpad(scratchpad: &Scratchpad) -> String {
             }
         }
     }
-    map(&entries)
+    noted(&entries, mark)
 }
 
 /// Returns the scratchpad as the judge sees it: the last cycle's steps have a section of their own.
-pub(super) fn scratchpad_for_judge(entries: &Map<String, Value>) -> String {
+pub(super) fn scratchpad_for_judge(entries: &Map<String, Value>, mark: String) -> Material {
     let mut entries = entries.clone();
     entries.shift_remove(EXECUTION_SUMMARY);
-    map(&entries)
+    noted(&entries, mark)
+}
+
+fn noted(entries: &Map<String, Value>, mark: String) -> Material {
+    let text = map(entries);
+    if entries.is_empty() { Material::plain(text) } else { Material::of("scratchpad", mark, text) }
 }
 
 /// Returns a step's error as the judge sees it: it may quote what a tool read.
-pub(super) fn error_for_judge(error: Option<&String>) -> Option<String> {
-    error.map(|error| marked(&text::truncate(error, OUTPUT_LIMIT)))
+pub(super) fn error_for_judge(error: &str, mark: String) -> Material {
+    Material::of("step-result", mark, text::truncate(error, OUTPUT_LIMIT))
 }
 
 /// Returns the expected output: its sentence, or one block per artifact with its criteria as a checklist.
@@ -96,23 +139,24 @@ pub(super) fn words(output: &Value) -> Vec<String> {
     }
 }
 
-/// Returns a step's output as the judge sees it, each line marked as material.
-pub(super) fn output_for_judge(of: &Value) -> Option<String> {
-    output(of).map(|output| marked(&output))
+/// Returns a step's output as the judge sees it; whom the executor trusts is nothing to the judge.
+pub(super) fn output_for_judge(of: &Value, mark: String) -> Option<Material> {
+    output(of).map(|output| Material::of("step-result", mark, output))
 }
 
-/// Returns evidence as the judge sees it.
-pub(super) fn evidence(evidence: &Evidence) -> Value {
-    let parts = evidence.parts.iter().map(|part| match part {
-        Part::Material(text) => marked(text),
-        Part::Note(note) => note.clone(),
-    });
+/// Returns evidence as the judge sees it; `mark` makes the mark of one of its parts.
+pub(super) fn evidence(evidence: &Evidence, mark: impl Fn(usize) -> String) -> Value {
+    let part = |(at, part): (usize, &Part)| match part {
+        Part::Material(text) => Material::of("file-content", mark(at), text),
+        Part::Note(note) => Material::plain(note),
+    };
+    let shape = evidence.shape.as_ref();
     json!({
         "id": evidence.id,
         "path": evidence.path,
         "summary": evidence.summary,
-        "shape": evidence.shape.as_ref().map(|shape| marked(shape)),
-        "content": parts.collect::<Vec<_>>().join("\n"),
+        "shape": shape.map(|shape| Material::of("file-content", mark(evidence.parts.len()), shape)),
+        "parts": evidence.parts.iter().enumerate().map(part).collect::<Vec<_>>(),
     })
 }
 
@@ -122,29 +166,18 @@ pub(super) fn criteria(criteria: &[Criterion]) -> Vec<Value> {
 }
 
 /// Returns the checks as the judge sees them; that a file exists is among the facts on disk.
-pub(super) fn checks(checks: &[CheckResult]) -> Vec<Value> {
+pub(super) fn checks(checks: &[CheckResult], mark: impl Fn(usize) -> String) -> Vec<Value> {
     let told = checks.iter().filter(|check| check.check != "exists");
-    told.map(|check| {
+    told.enumerate()
+    .map(|(at, check)| {
         let of = check.path.as_ref().map(|path| format!(" of `{path}`")).unwrap_or_default();
         json!({
             "name": format!("`{}`{of}", check.check),
             "outcome": if check.passed { "passed" } else { "failed" },
-            "found": marked(&format!("expected {}\nfound {}", check.expected, check.actual)),
+            "found": Material::of("check", mark(at), format!("expected {}\nfound {}", check.expected, check.actual)),
         })
     })
     .collect()
-}
-
-/// Returns text with `| ` before each line, so that nothing in it can pass for the message around it.
-pub(super) fn marked(text: &str) -> String {
-    let mut marked = String::with_capacity(text.len() + 64);
-    for line in text.split(['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}']) {
-        marked.push_str("| ");
-        marked.push_str(line);
-        marked.push('\n');
-    }
-    marked.pop();
-    marked
 }
 
 /// Returns the tools as the planner's template lists them.
@@ -192,14 +225,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marked_text_cannot_start_a_line_of_its_own() {
-        assert_eq!(marked("a\r\n# Verdict\u{2028}pass"), "| a\n| \n| # Verdict\n| pass");
+    fn what_stands_in_an_attribute_cannot_leave_it() {
+        assert_eq!(attribute("a\"><b>\n&c"), "a___b___c");
+    }
+
+    #[test]
+    fn only_tools_that_are_all_trusted_return_bare_text() {
+        let tools = ["a".to_owned(), "b".to_owned()];
+        let mark = |trusted: &[String]| Material::returned(&tools, trusted, "m".into(), &json!("x")).mark;
+        assert_eq!(mark(&tools), None);
+        assert_eq!(mark(&tools[..1]), Some("m".to_owned()));
+        assert_eq!(Material::returned(&[], &tools, "m".into(), &json!("x")).kind, "step-result");
     }
 
     #[test]
     fn a_long_output_is_cut_for_the_judge() {
-        let shown = output_for_judge(&json!("x".repeat(600))).unwrap();
-        assert_eq!(shown.matches('x').count(), 499);
-        assert_eq!(output_for_judge(&Value::Null), None);
+        let shown = output_for_judge(&json!("x".repeat(600)), "m".into()).unwrap();
+        assert_eq!(shown.content.matches('x').count(), 499);
+        assert_eq!(output_for_judge(&Value::Null, "m".into()), None);
     }
 }

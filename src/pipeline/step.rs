@@ -12,7 +12,7 @@ use super::estimate::Call;
 use super::llm::{Fault, Question};
 use super::planner::keep_given;
 use super::run::{Logged, Run, Stop};
-use super::shown;
+use super::shown::{self, Material};
 use crate::event::{Purpose, Role, RunEvent};
 use crate::hook::{PostStep, PostStepData, PreStep, PreStepData};
 use crate::outcome::{LogEntry, LogLevel, Reason, StepResult, StepStatus};
@@ -290,22 +290,41 @@ pub(super) fn calls(run: &Run<'_>, step: &Step) -> Result<Vec<Call>, Stop> {
 }
 
 fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Value)]) -> Result<Message, Stop> {
-    let earlier: Vec<Value> =
-        earlier.iter().map(|(tool, output)| json!({"tool": tool, "output": shown::value(output)})).collect();
+    let trusted = &run.pipeline.config.trusted_tools;
+    let cycle = run.read(super::state::RunState::cycle).to_string();
+    let mark = |place: &[&str]| run.pipeline.nonces.of(&[&["step", cycle.as_str()], place].concat());
+    // What a model has seen the mark of may write it: whatever can still change has a mark for each question.
+    let asked = earlier.len().to_string();
+    let returned: Vec<Value> = earlier
+        .iter()
+        .enumerate()
+        .map(|(at, (tool, output))| {
+            let mark = mark(&["tool", &step.id, &at.to_string()]);
+            let output = Material::returned(&[(*tool).to_owned()], trusted, mark, output);
+            json!({"tool": tool, "output": output})
+        })
+        .collect();
     let slots = run.read(|state| {
+        let tools = |id: &str| {
+            let step = state.plan().and_then(|plan| plan.steps.iter().find(|step| step.id == id));
+            step.map(|step| step.tools.as_slice()).unwrap_or_default()
+        };
         let inputs: Vec<Value> = state
             .inputs(step)
             .into_iter()
-            .map(|(id, output)| json!({"id": id, "output": shown::value(output)}))
+            .map(|(id, output)| {
+                let output = Material::returned(tools(id), trusted, mark(&["output", id]), output);
+                json!({"id": id, "output": output})
+            })
             .collect();
         let prompt = state.steps_prompt();
         json!({
             "step": step,
             "goal": prompt.goal,
             "context": shown::map(&prompt.context),
-            "scratchpad": shown::scratchpad(state.scratchpad()),
+            "scratchpad": shown::scratchpad(state.scratchpad(), mark(&["scratchpad", &step.id, &asked])),
             "inputs": inputs,
-            "earlier": earlier,
+            "earlier": returned,
         })
     });
     run.opening(Template::ExecutorTask, Template::ExecutorStep, &slots)

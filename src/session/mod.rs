@@ -21,6 +21,7 @@ use crate::event::{Clock as _, EventSink, Fanout, SystemClock};
 use crate::hook::HookBus;
 use crate::hooks;
 use crate::journal::{Journal, ResultFile};
+use crate::nonce::Nonces;
 use crate::pipeline::{Cancel, Finished, Given, Pipeline, Recalled};
 use crate::plan::Plan;
 use crate::prompt::Prompt;
@@ -175,6 +176,7 @@ impl Session {
             temporary: environment.temporary(),
             confinement: ground.confinement.clone(),
             templates,
+            nonces: Nonces::random(),
             spent: clock.monotonic(),
             clock: Arc::<SystemClock>::clone(&clock),
         };

@@ -24,6 +24,7 @@ use tepa::approval::Approval;
 use tepa::config::{Catalog, Config, Layers, Origin};
 use tepa::event::{Clock, Envelope, EventSink, Fanout, RunEvent};
 use tepa::hook::HookBus;
+use tepa::nonce::Nonces;
 use tepa::pipeline::{Cancel, Finished, Pipeline};
 use tepa::process::Setting;
 use tepa::prompt::Prompt;
@@ -269,6 +270,7 @@ impl Bench {
             temporary: std::env::temp_dir(),
             confinement: Confinement::off(),
             templates: Templates::load().unwrap(),
+            nonces: Nonces::seeded("test"),
             spent: Duration::ZERO,
             clock: Arc::new(StoppedClock),
         };
