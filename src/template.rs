@@ -36,6 +36,10 @@ pub enum Template {
     EvaluatorUser,
     /// What the judge is told when its answer could not be read.
     EvaluatorRepair,
+    /// The rules of those who run tepa.
+    KnownStanding,
+    /// What is known before a run: memories, what was found, history.
+    KnownKnowledge,
 }
 
 /// What templates have in common.
@@ -43,7 +47,7 @@ const PARTS: [(&str, &str); 1] = [("envelope.md", include_str!("template/envelop
 
 impl Template {
     /// Every template with its name and text.
-    const ALL: [(Self, &'static str, &'static str); 14] = [
+    const ALL: [(Self, &'static str, &'static str); 16] = [
         (Self::PlannerSystem, "planner/system.md", include_str!("template/planner/system.md")),
         (Self::PlannerTask, "planner/task.md", include_str!("template/planner/task.md")),
         (Self::PlannerUser, "planner/user.md", include_str!("template/planner/user.md")),
@@ -66,6 +70,8 @@ impl Template {
         (Self::EvaluatorTask, "evaluator/task.md", include_str!("template/evaluator/task.md")),
         (Self::EvaluatorUser, "evaluator/user.md", include_str!("template/evaluator/user.md")),
         (Self::EvaluatorRepair, "evaluator/repair.md", include_str!("template/evaluator/repair.md")),
+        (Self::KnownStanding, "known/standing.md", include_str!("template/known/standing.md")),
+        (Self::KnownKnowledge, "known/knowledge.md", include_str!("template/known/knowledge.md")),
     ];
 
     fn name(self) -> &'static str {

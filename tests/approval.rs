@@ -117,7 +117,7 @@ fn no_ends_the_run_before_the_first_step() {
     assert_eq!(code, 1, "{written}");
     let result = result_of(folder.path());
     let words = "ada at the terminal refused the plan: it is too risky";
-    assert_eq!((&result["status"], &result["reason"]), (&json!("fail"), &json!("refused")));
+    assert_eq!((&result["status"], &result["reason"]), (&json!("fail"), &json!("declined")));
     assert_eq!((&result["feedback"], &result["error"]), (&json!(words), &json!(words)));
     assert_eq!(greeting(folder.path()), None);
     let refused = decided("plan", "refused", Some("it is too risky"));
@@ -389,7 +389,7 @@ fn stopping_leaves_the_verdict_as_it_is() {
         let (code, written) = terminal.end();
         assert_eq!(code, 1, "{written}");
         let result = result_of(folder.path());
-        assert_eq!(result["reason"], "refused");
+        assert_eq!(result["reason"], "declined");
         assert_eq!(result["evaluation"]["verdict"], "fail");
         assert_eq!(decisions(folder.path()), [asked("verdict"), decided("verdict", "stopped", comment)]);
     }
@@ -430,7 +430,7 @@ fn without_a_terminal_nobody_is_asked_and_nothing_is_paid_for() {
     let output = finish(tepa(folder.path()).args(arguments).arg("--approve"));
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&result["reason"], &result["tokensUsed"]), (&json!("refused"), &json!(0)));
+    assert_eq!((&result["reason"], &result["tokensUsed"]), (&json!("declined"), &json!(0)));
     assert_eq!(result["feedback"], "nobody can be asked to approve the plan: standard input is no terminal");
     assert_eq!(
         decisions(folder.path()),
@@ -454,7 +454,7 @@ fn without_a_terminal_the_first_fail_is_the_last() {
         finish(tepa(folder.path()).args(["run", "prompt.yaml", "--replay", "replies.yaml", "--ask-on-fail"]));
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let result = result_of(folder.path());
-    assert_eq!((&result["reason"], &result["cycles"]), (&json!("refused"), &json!(1)));
+    assert_eq!((&result["reason"], &result["cycles"]), (&json!("declined"), &json!(1)));
     assert_eq!(result["evaluation"]["verdict"], "fail");
     let decided = decisions(folder.path());
     assert_eq!((&decided[0]["decision"], &decided[0]["by"]), (&json!("stopped"), &json!("nobody")));

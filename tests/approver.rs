@@ -154,7 +154,7 @@ async fn an_edit_is_held_to_what_every_plan_is_held_to() {
         [edit(&json!([])), edit(&json!([unknown])), edit(&json!([circle])), PlanAnswer::Edit(json!("no"))];
     let (bench, approver) = bench(&[&edits[..], &[PlanAnswer::Refuse { comment: None }]].concat(), &[], 1);
     let finished = bench.run().await;
-    assert_eq!(finished.settlement.reason(), Reason::Refused);
+    assert_eq!(finished.settlement.reason(), Reason::Declined);
     let problems: Vec<Value> = asked(&approver).iter().map(|asked| asked["problem"].clone()).collect();
     let expected =
         ["", "non-empty array", "unknown tool \"moon_walk\"", "Circular dependency", "JSON object"];
@@ -231,14 +231,14 @@ async fn whoever_cannot_be_asked_has_refused() {
         let (mut bench, _) = bench(&[], &[], 3);
         bench.pipeline.approval = Approval { approver: approver.clone(), plans: true, fails: true };
         let finished = bench.run().await;
-        assert_eq!(finished.settlement.reason(), Reason::Refused);
+        assert_eq!(finished.settlement.reason(), Reason::Declined);
         assert_eq!(bench.requests.lock().unwrap().len(), 0);
         assert_eq!(decisions(&bench), [(0, Decision::Refused, "nobody".to_owned())]);
 
         let (mut bench, _) = self::bench(&[], &[], 3);
         bench.pipeline.approval = Approval { approver, plans: false, fails: true };
         let finished = bench.run().await;
-        assert_eq!((finished.settlement.reason(), finished.result.cycles), (Reason::Refused, 1));
+        assert_eq!((finished.settlement.reason(), finished.result.cycles), (Reason::Declined, 1));
         assert_eq!(decisions(&bench), [(1, Decision::Stopped, "nobody".to_owned())]);
     }
 }

@@ -12,6 +12,7 @@ use crate::plan::{Plan, Step};
 use crate::prompt::Prompt;
 use crate::sandbox::Confinement;
 use crate::seal::Marks;
+use crate::turn::{Assembled, Scope, StageOutcome};
 
 /// A tool call that a model asks for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -149,6 +150,40 @@ pub enum RunEvent {
         error: Option<String>,
         /// Wall clock, in milliseconds.
         duration_ms: u64,
+    },
+    /// A stage ended, and so have those after it.
+    #[serde(rename = "stage.completed")]
+    StageCompleted {
+        /// The cycle; 0 for the stages of the turn.
+        cycle: u32,
+        /// The list it stands in.
+        scope: Scope,
+        /// Where it stands there, from 0.
+        at: usize,
+        /// The stage.
+        stage: String,
+        /// How it ended.
+        outcome: StageOutcome,
+        /// Why it refused or what broke.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// Wall clock, with that of the stages after it, in milliseconds.
+        duration_ms: u64,
+    },
+    /// What the models are given beside the task stands.
+    #[serde(rename = "context.assembled")]
+    ContextAssembled {
+        /// The cycle from which it counts; 0 for the whole run.
+        cycle: u32,
+        /// All of it.
+        context: Box<Assembled>,
+    },
+    /// The run passed, what outlives it is stored, and the output stages are done.
+    #[serde(rename = "turn.completed")]
+    TurnCompleted {
+        /// Why output stages were not done to the end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
     /// A person is about to be asked.
     #[serde(rename = "approval.requested")]

@@ -33,6 +33,8 @@ pub enum Reason {
     /// A hook refused or broke.
     HookStopped,
     /// A person refused a plan or did not let a run go on, or nobody was there to ask.
+    Declined,
+    /// A stage refused the run.
     Refused,
     /// The task has nothing that could be verified, and that was not to be let pass.
     NothingVerified,
@@ -52,6 +54,10 @@ pub enum Reason {
     ProviderError,
     /// A check could not be run, so nobody knows whether it holds.
     CheckError,
+    /// A stage broke before the run could begin, or after it passed where that was not to be let pass.
+    StageError,
+    /// What outlives runs could not be read or written.
+    StoreError,
     /// The run could not be recorded.
     JournalError,
     /// A bug in tepa.
@@ -93,18 +99,22 @@ impl Settlement {
     /// A reason that only a verdict can give is taken for a bug in tepa.
     pub fn stopped(reason: Reason, message: impl Into<String>) -> Self {
         let (status, reason) = match reason {
-            Reason::CycleError | Reason::HookStopped | Reason::Refused | Reason::NothingVerified => {
+            Reason::CycleError | Reason::HookStopped | Reason::Declined | Reason::NothingVerified => {
                 (Some(RunStatus::Fail), reason)
             }
-            Reason::TokenBudget
+            Reason::Refused
+            | Reason::TokenBudget
             | Reason::CostBudget
             | Reason::ToolBudget
             | Reason::TimeBudget
             | Reason::Interrupted
             | Reason::Terminated => (Some(RunStatus::Terminated), reason),
-            Reason::ProviderError | Reason::CheckError | Reason::JournalError | Reason::InternalError => {
-                (None, reason)
-            }
+            Reason::ProviderError
+            | Reason::CheckError
+            | Reason::StageError
+            | Reason::StoreError
+            | Reason::JournalError
+            | Reason::InternalError => (None, reason),
             Reason::Passed | Reason::MaxCycles | Reason::ProtectedPathModified => {
                 (None, Reason::InternalError)
             }
@@ -144,7 +154,10 @@ impl Settlement {
 mod tests {
     use super::*;
 
-    const REASONS: [Reason; 17] = [
+    const REASONS: [Reason; 20] = [
+        Reason::Declined,
+        Reason::StageError,
+        Reason::StoreError,
         Reason::Refused,
         Reason::ToolBudget,
         Reason::NothingVerified,
@@ -183,7 +196,10 @@ mod tests {
         let code = |reason| Settlement::stopped(reason, "").exit_code();
         assert_eq!(code(Reason::CycleError), 1);
         assert_eq!(code(Reason::HookStopped), 1);
-        assert_eq!(code(Reason::Refused), 1);
+        assert_eq!(code(Reason::Declined), 1);
+        assert_eq!(code(Reason::Refused), 3);
+        assert_eq!(code(Reason::StageError), 4);
+        assert_eq!(code(Reason::StoreError), 4);
         assert_eq!(code(Reason::NothingVerified), 1);
         assert_eq!(code(Reason::TokenBudget), 3);
         assert_eq!(code(Reason::CostBudget), 3);

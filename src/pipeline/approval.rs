@@ -57,7 +57,7 @@ pub(super) async fn plan(run: &Run<'_>, plan: &Plan) -> Result<Option<Plan>, Sto
                     return Ok(edited);
                 }
                 PlanAnswer::Refuse { comment } => {
-                    let stop = Stop::new(Reason::Refused, said(&by, "refused the plan", comment.as_deref()));
+                    let stop = Stop::new(Reason::Declined, said(&by, "refused the plan", comment.as_deref()));
                     decided(run, Subject::Plan, Decision::Refused, &by, comment)?;
                     return Err(stop);
                 }
@@ -87,7 +87,7 @@ pub(super) async fn verdict(run: &Run<'_>, mut evaluation: Evaluation) -> Result
         Err(why) => {
             decided(run, Subject::Verdict, Decision::Stopped, NOBODY, Some(why.clone()))?;
             let message = format!("the verdict is fail, and nobody can be asked what to do: {why}");
-            return Ok(Ruling::Stopped(evaluation, Stop::new(Reason::Refused, message)));
+            return Ok(Ruling::Stopped(evaluation, Stop::new(Reason::Declined, message)));
         }
     };
     let by = approver.who();
@@ -121,7 +121,7 @@ pub(super) async fn verdict(run: &Run<'_>, mut evaluation: Evaluation) -> Result
             Ok(Ruling::Accepted(evaluation))
         }
         VerdictAnswer::Stop { comment } => {
-            let stop = Stop::new(Reason::Refused, said(&by, "stopped the run", comment.as_deref()));
+            let stop = Stop::new(Reason::Declined, said(&by, "stopped the run", comment.as_deref()));
             decided(run, Subject::Verdict, Decision::Stopped, &by, comment)?;
             Ok(Ruling::Stopped(evaluation, stop))
         }
@@ -136,7 +136,7 @@ fn read(run: &Run<'_>, answer: &serde_json::Value) -> Result<Plan, String> {
 
 fn nobody_approves(run: &Run<'_>, why: &str) -> Result<Stop, Stop> {
     decided(run, Subject::Plan, Decision::Refused, NOBODY, Some(why.to_owned()))?;
-    Ok(Stop::new(Reason::Refused, format!("nobody can be asked to approve the plan: {why}")))
+    Ok(Stop::new(Reason::Declined, format!("nobody can be asked to approve the plan: {why}")))
 }
 
 fn decided(

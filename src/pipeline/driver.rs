@@ -14,7 +14,7 @@ use super::protect::Guard;
 use super::recall::Recalled;
 use super::run::{Run, Stop, millis};
 use super::state::{Action, Bounds, RunState, Until};
-use super::{Pipeline, approval, artifacts, evaluator, executor, planner, step};
+use super::{Pipeline, approval, artifacts, evaluator, executor, planner, step, turn};
 use crate::event::{Fanout, RunEvent};
 use crate::outcome::{Artifact, Estimate, Reason, RunResult, Settlement, Spending};
 use crate::plan::Plan;
@@ -63,19 +63,19 @@ impl Pipeline {
     ///
     /// Events leave through `fanout` as they happen; `cancel` stops the run from outside.
     pub async fn run(&self, run_id: &str, prompt: Prompt, fanout: Fanout, cancel: &Cancel) -> Finished {
-        let run = self.begin(prompt, self.bounds(self.config.limits.max_cycles), fanout);
+        let run = self.begin(run_id, prompt, self.bounds(self.config.limits.max_cycles), fanout);
         let started = run.start().and_then(|()| approval::check(&run));
-        run.settle(run_id, started, cancel).await
+        run.settle(started, cancel).await
     }
 
     /// Runs `prompt` with a plan that was made before; the planner is asked only when that did not pass, and only if it may `replan`.
     pub async fn execute(&self, run_id: &str, given: Given, fanout: Fanout, cancel: &Cancel) -> Finished {
         let Given { prompt, plan, replan } = given;
         let cycles = if replan { self.config.limits.max_cycles } else { 1 };
-        let mut run = self.begin(prompt, self.bounds(cycles), fanout);
+        let mut run = self.begin(run_id, prompt, self.bounds(cycles), fanout);
         run.given = Some(plan);
         let started = run.start().and_then(|()| approval::check(&run));
-        run.settle(run_id, started, cancel).await
+        run.settle(started, cancel).await
     }
 
     /// Makes the plan for `prompt` and executes nothing.
@@ -90,23 +90,23 @@ impl Pipeline {
         cancel: &Cancel,
     ) -> Result<Planned, Finished> {
         let bounds = Bounds { until: Until::Plan, ..self.bounds(1) };
-        let run = self.begin(prompt, bounds, fanout);
-        let began = run.perform(run.start(), cancel).await;
+        let run = self.begin(run_id, prompt, bounds, fanout);
+        run.perform(run.start(), cancel).await;
         if run.read(RunState::is_stopped) {
-            return Err(run.close(run_id, began).await);
+            return Err(run.close().await);
         }
         match run.planned() {
             Ok(planned) => Ok(planned),
             Err(stop) => {
                 run.stop(stop);
-                Err(run.close(run_id, began).await)
+                Err(run.close().await)
             }
         }
     }
 
-    fn begin(&self, prompt: Prompt, bounds: Bounds, fanout: Fanout) -> Run<'_> {
+    fn begin(&self, run_id: &str, prompt: Prompt, bounds: Bounds, fanout: Fanout) -> Run<'_> {
         let guard = Guard::begin(self, prompt.clone(), None);
-        Run::new(self, RunState::new(prompt, bounds), fanout, guard)
+        Run::new(self, run_id, RunState::new(prompt, bounds), fanout, guard)
     }
 
     /// Judges what an earlier run did once more, on the workspace as it is now, without executing anything.
@@ -120,7 +120,7 @@ impl Pipeline {
         let Recalled { prompt, execution, unchanged, .. } = recalled;
         let guard = Guard::begin(self, prompt.clone(), Some(unchanged.clone()));
         let bounds = Bounds { until: Until::Verdict, ..self.bounds(1) };
-        let run = Run::new(self, RunState::new(prompt, bounds), fanout, guard);
+        let run = Run::new(self, run_id, RunState::new(prompt, bounds), fanout, guard);
         let recall = || {
             run.start()?;
             if !unchanged.is_empty() {
@@ -129,12 +129,13 @@ impl Pipeline {
             run.emit(&execution)
         };
         let started = recall();
-        run.settle(run_id, started, cancel).await
+        run.settle(started, cancel).await
     }
 
     fn bounds(&self, max_cycles: u32) -> Bounds {
         let limits = &self.config.limits;
         Bounds {
+            turn: self.store.is_some() || !self.stages.is_empty(),
             until: Until::End,
             max_cycles,
             max_tokens: limits.max_tokens,
@@ -193,19 +194,17 @@ impl Run<'_> {
         Ok(())
     }
 
-    async fn settle(&self, run_id: &str, started: Result<(), Stop>, cancel: &Cancel) -> Finished {
-        let began = self.perform(started, cancel).await;
-        self.close(run_id, began).await
+    async fn settle(&self, started: Result<(), Stop>, cancel: &Cancel) -> Finished {
+        self.perform(started, cancel).await;
+        self.close().await
     }
 
-    /// Performs what there is to do; returns when that began.
-    async fn perform(&self, started: Result<(), Stop>, cancel: &Cancel) -> Duration {
-        let began = self.monotonic();
+    /// Performs what there is to do.
+    async fn perform(&self, started: Result<(), Stop>, cancel: &Cancel) {
         if let Err(stop) = started {
             self.stop(stop);
         }
         self.drive(cancel).await;
-        began
     }
 
     fn planned(&self) -> Result<Planned, Stop> {
@@ -250,7 +249,9 @@ impl Run<'_> {
                     cycle_began = self.monotonic();
                     self.emit(&RunEvent::CycleStarted { cycle })?;
                     self.warn_of_budgets()?;
+                    turn::begin_cycle(self, cycle).await?;
                 }
+                Action::Assemble => turn::assemble(self).await?,
                 Action::Plan => planner::plan(self).await?,
                 Action::StartExecution => executor::start(self).await?,
                 Action::RunStep(index) => step::run(self, index).await?,
@@ -261,7 +262,9 @@ impl Run<'_> {
                     let (cycle, tokens_used) = self.read(|state| (state.cycle(), state.tokens_used()));
                     let duration_ms = self.since(cycle_began);
                     self.emit(&RunEvent::CycleCompleted { cycle, verdict, tokens_used, duration_ms })?;
+                    turn::end_cycle(self, cycle, verdict).await?;
                 }
+                Action::Conclude => turn::conclude(self).await?,
                 Action::Settle => return Ok(()),
             }
         }
@@ -293,7 +296,7 @@ impl Run<'_> {
         }
     }
 
-    async fn close(&self, run_id: &str, began: Duration) -> Finished {
+    async fn close(&self) -> Finished {
         // A run that was stopped had no use for all replies of a script.
         if is_judged(self.read(RunState::settlement).reason())
             && let Err(error) = self.pipeline.provider.finish()
@@ -310,23 +313,18 @@ impl Run<'_> {
             }
         };
         let mut settlement = self.read(RunState::settlement);
-        let mut result = self.result(run_id, &settlement, &outputs, began);
+        turn::settle(self, &settlement).await;
+        let mut result = self.result(&settlement, &outputs);
         // A result that could not be written where it was asked for is no verdict; the sinks that are left are told so.
         while let Err(stop) = self.emit(&RunEvent::RunCompleted { result: Box::new(result.clone()) }) {
             settlement = Settlement::stopped(stop.reason, stop.message.clone());
             self.stop(stop);
-            result = self.result(run_id, &settlement, &outputs, began);
+            result = self.result(&settlement, &outputs);
         }
         Finished { settlement, result }
     }
 
-    fn result(
-        &self,
-        run_id: &str,
-        settlement: &Settlement,
-        outputs: &[Artifact],
-        began: Duration,
-    ) -> RunResult {
+    fn result(&self, settlement: &Settlement, outputs: &[Artifact]) -> RunResult {
         let judged = is_judged(settlement.reason());
         self.read(|state| RunResult {
             status: settlement.status(),
@@ -335,10 +333,10 @@ impl Run<'_> {
             outputs: outputs.to_vec(),
             logs: state.logs().to_vec(),
             feedback: settlement.feedback().to_owned(),
-            run_id: run_id.to_owned(),
+            run_id: self.id.clone(),
             reason: settlement.reason(),
             exit_code: settlement.exit_code(),
-            duration_ms: millis(self.monotonic().saturating_sub(began)),
+            duration_ms: self.since(self.began),
             usage: state.usage().clone(),
             cost: state.cost(),
             checks: state.checks().to_vec(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::approval::{self, Ruling};
 use super::run::{Logged, Run, Stop};
-use super::{criteria, judge, shown};
+use super::{criteria, judge, shown, turn};
 use crate::event::RunEvent;
 use crate::evidence::{self, Baseline, Bundle, Site};
 use crate::hook::{EvaluatorInput, PostEvaluator, PreEvaluator, Replaced};
@@ -35,7 +35,7 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     let judged = judge::ask(run, &input, &bundles).await?;
     let checked = run.read(|state| criteria::overrule(overrule(judged, state.checks_of_cycle())));
     let (_, hooks) = run.ask::<PostEvaluator>(checked.clone()).await?;
-    let credited = credit_hooks(&checked, hooks);
+    let credited = turn::judge(run, credit_hooks(&checked, hooks)).await?;
     let evaluation = look_again(run, credited, &prompt, &baseline, &bundles).await?;
     let (evaluation, stop) = match approval::verdict(run, evaluation).await? {
         Ruling::Stands(evaluation) => (evaluation, None),

@@ -14,6 +14,7 @@ mod evaluator;
 mod executor;
 mod judge;
 mod jury;
+mod known;
 mod llm;
 mod planner;
 mod protect;
@@ -23,6 +24,7 @@ mod run;
 mod shown;
 pub mod state;
 mod step;
+mod turn;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,6 +38,7 @@ use crate::nonce::Nonces;
 use crate::process::Setting;
 use crate::provider::Provider;
 use crate::sandbox::Confinement;
+use crate::stage::{Stages, TokenCounter, TurnStore};
 use crate::template::Templates;
 use crate::tool::Registry;
 use crate::workspace::Workspace;
@@ -52,6 +55,14 @@ pub struct Pipeline {
     pub tools: Registry,
     /// The hooks that are asked.
     pub hooks: HookBus,
+    /// What is done around the cycles and in each of them.
+    pub stages: Stages,
+    /// What outlives the run; without one it leaves nothing for later ones.
+    pub store: Option<Arc<dyn TurnStore>>,
+    /// The key under which runs share history and memory.
+    pub session: Option<String>,
+    /// Counts tokens before anybody is asked.
+    pub counter: Arc<dyn TokenCounter>,
     /// Who is asked about plans and failed verdicts.
     pub approval: Approval,
     /// Where the work is done.

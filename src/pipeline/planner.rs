@@ -119,7 +119,7 @@ fn system_prompt(run: &Run<'_>) -> Result<String, Stop> {
         "models": shown::models(models),
         "executor_model": models.executor,
     });
-    run.render(template, slots)
+    run.system(template, slots)
 }
 
 fn question(run: &Run<'_>, input: &PlannerInput) -> Result<Message, Stop> {
@@ -132,12 +132,12 @@ fn question(run: &Run<'_>, input: &PlannerInput) -> Result<Message, Stop> {
     let mark = run.pipeline.nonces.of(&["planner", &cycle.to_string()]);
     let scratchpad = run.read(|state| shown::scratchpad(state.scratchpad(), mark));
     if cycle == 1 {
-        return run.opening(Template::PlannerTask, Template::PlannerUser, &slots);
+        return run.opening(Role::Planner, Template::PlannerTask, Template::PlannerUser, &slots);
     }
     slots["last_cycle"] = json!(cycle - 1);
     slots["scratchpad"] = json!(scratchpad);
     slots["feedback"] = json!(input.feedback.as_deref().unwrap_or("(none)"));
-    run.opening(Template::PlannerTask, Template::PlannerReviseUser, &slots)
+    run.opening(Role::Planner, Template::PlannerTask, Template::PlannerReviseUser, &slots)
 }
 
 /// Providers refuse an empty message in a conversation.

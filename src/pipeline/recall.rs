@@ -54,6 +54,7 @@ impl Recalled {
             return Err(RecallError::AnotherTask);
         }
         let bounds = Bounds {
+            turn: false,
             until: Until::End,
             max_cycles: u32::MAX,
             max_tokens: u64::MAX,

@@ -107,8 +107,15 @@ mod tests {
         };
         let pricing = serde_json::from_value(json!({"m": {"input": 1.0, "output": 1.0}})).unwrap();
         let prices = crate::config::Catalog::load().unwrap().prices(&pricing);
-        let bounds =
-            Bounds { until: Until::End, max_cycles: 1, max_tokens, max_tool_calls: None, max_cost, prices };
+        let bounds = Bounds {
+            turn: false,
+            until: Until::End,
+            max_cycles: 1,
+            max_tokens,
+            max_tool_calls: None,
+            max_cost,
+            prices,
+        };
         RunState::new(prompt, bounds)
     }
 

@@ -5,18 +5,17 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::Pipeline;
 use super::protect::Guard;
 use super::reserve::Reserves;
 use super::state::RunState;
+use super::turn::Course;
 use crate::event::{Fanout, Purpose, RunEvent};
 use crate::evidence::CheckError;
 use crate::hook::{CycleMeta, HookFault, Point, Replaced};
 use crate::outcome::{LogEntry, LogLevel, Reason, Usage};
 use crate::plan::{Plan, PlanError};
-use crate::provider::{Message, ProviderError};
+use crate::provider::ProviderError;
 use crate::template::{Template, TemplateError};
 
 /// Why the run cannot or must not go on.
@@ -77,6 +76,11 @@ pub(super) struct Logged<'a> {
 }
 
 pub(super) struct Run<'p> {
+    pub(super) id: String,
+    /// When it began, by the clock that never goes back.
+    pub(super) began: Duration,
+    /// What is done around the cycles.
+    pub(super) turn: tokio::sync::Mutex<Option<Course>>,
     pub(super) pipeline: &'p Pipeline,
     pub(super) guard: Guard,
     /// The plan of the first cycle, when somebody made it before.
@@ -91,8 +95,17 @@ struct Inner {
 }
 
 impl<'p> Run<'p> {
-    pub(super) fn new(pipeline: &'p Pipeline, state: RunState, fanout: Fanout, guard: Guard) -> Self {
+    pub(super) fn new(
+        pipeline: &'p Pipeline,
+        run_id: &str,
+        state: RunState,
+        fanout: Fanout,
+        guard: Guard,
+    ) -> Self {
         Self {
+            id: run_id.to_owned(),
+            began: pipeline.clock.monotonic(),
+            turn: tokio::sync::Mutex::default(),
             pipeline,
             guard,
             given: None,
@@ -193,12 +206,6 @@ impl<'p> Run<'p> {
 
     pub(super) fn render(&self, template: Template, slots: impl serde::Serialize) -> Result<String, Stop> {
         Ok(self.pipeline.templates.render(template, slots)?)
-    }
-
-    /// Returns the message that opens a conversation: first what is the same in other calls of the run, then what is new.
-    pub(super) fn opening(&self, task: Template, rest: Template, slots: &Value) -> Result<Message, Stop> {
-        let rest = self.render(rest, slots)?;
-        Ok(Message::user_with_stable(&self.render(task, slots)?, &format!("\n\n{rest}")))
     }
 
     pub(super) fn monotonic(&self) -> Duration {

@@ -11,6 +11,7 @@ use crate::outcome::{CheckResult, Evidence, Part};
 use crate::prompt::{ExpectedOutput, Prompt};
 use crate::text;
 use crate::tool::{EXECUTION_SUMMARY, Registry, Scratchpad, ToolSchema};
+use crate::turn::TrustTier;
 
 /// The seeds' limit for a step's output in the evaluator's message, in characters.
 const OUTPUT_LIMIT: usize = 500;
@@ -43,6 +44,15 @@ impl Material {
         let bare = tools.iter().all(|tool| trusted.contains(tool));
         let tool = Some(attribute(&tools.join(", ")));
         Self { mark: (!bare).then_some(mark), kind: "tool-result", tool, content: value(output) }
+    }
+
+    /// Returns a passage that somebody else wrote, with where it was found.
+    pub(super) fn retrieved(tier: TrustTier, mark: String, source: Option<&str>, content: &str) -> Self {
+        let kind = match tier {
+            TrustTier::ThirdPartyPrivate => "retrieved-third-party-private",
+            _ => "retrieved-third-party-public",
+        };
+        Self { tool: source.map(attribute), ..Self::of(kind, mark, content) }
     }
 
     /// Returns tepa's own words, which need no envelope.

@@ -13,6 +13,7 @@ use super::llm::{Fault, Question};
 use super::planner::keep_given;
 use super::run::{Logged, Run, Stop};
 use super::shown::{self, Material};
+use super::turn;
 use crate::event::{Purpose, Role, RunEvent};
 use crate::hook::{PostStep, PostStepData, PreStep, PreStepData};
 use crate::outcome::{LogEntry, LogLevel, Reason, StepResult, StepStatus};
@@ -98,7 +99,7 @@ fn can_stand_in(run: &Run<'_>, id: &str, step: &Step) -> Result<(), String> {
 }
 
 async fn reason(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
-    let system = run.render(Template::ExecutorReasoningSystem, json!({}))?;
+    let system = run.system(Template::ExecutorReasoningSystem, json!({}))?;
     let messages = [message(run, step, &[])?];
     let question = Question {
         model: model_of(run, step),
@@ -149,7 +150,7 @@ async fn ask_for_params(
     earlier: &[(&str, Value)],
 ) -> Result<Value, Failure> {
     let name = tool.name();
-    let system = run.render(Template::ExecutorSystem, json!({"tool": name}))?;
+    let system = run.system(Template::ExecutorSystem, json!({"tool": name}))?;
     let messages = [message(run, step, earlier)?];
     let question = Question {
         model: model_of(run, step),
@@ -189,6 +190,7 @@ async fn invoke(
         params: params.clone(),
     })?;
     run.warn_of_budgets()?;
+    let kept = turn::is_recorded(run).then(|| params.clone());
     let began = run.monotonic();
     // A task of its own: a tool that computes without a pause must not keep the run from hearing of its time or of a signal.
     let mut call = Invocation(tokio::spawn({
@@ -210,12 +212,15 @@ async fn invoke(
     run.emit(&RunEvent::ToolCompleted {
         cycle,
         step: step.id.clone(),
-        tool: name,
-        output,
-        error,
+        tool: name.clone(),
+        output: output.clone(),
+        error: error.clone(),
         wrote,
         duration_ms,
     })?;
+    if let Some(params) = kept {
+        turn::called(run, &step.id, &name, params, output, error).await?;
+    }
     ended.map_err(|error| Failure::Step(error.0))
 }
 
@@ -277,11 +282,11 @@ pub(super) fn calls(run: &Run<'_>, step: &Step) -> Result<Vec<Call>, Stop> {
     let known = message(run, step, &[])?.content.len();
     let model = model_of(run, step).to_owned();
     if step.tools.is_empty() {
-        let system = run.render(Template::ExecutorReasoningSystem, json!({}))?;
+        let system = run.system(Template::ExecutorReasoningSystem, json!({}))?;
         return Ok(vec![Call { model, characters: known + system.len() }]);
     }
     let call = |name: &String| {
-        let system = run.render(Template::ExecutorSystem, json!({"tool": name}))?;
+        let system = run.system(Template::ExecutorSystem, json!({"tool": name}))?;
         let schema = run.pipeline.tools.get(name).map(|tool| json!(tool.schema()).to_string());
         let characters = known + system.len() + schema.map_or(0, |schema| schema.len());
         Ok(Call { model: model.clone(), characters })
@@ -327,7 +332,7 @@ fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Value)]) -> Result<Mess
             "earlier": returned,
         })
     });
-    run.opening(Template::ExecutorTask, Template::ExecutorStep, &slots)
+    run.opening(Role::Executor, Template::ExecutorTask, Template::ExecutorStep, &slots)
 }
 
 fn model_of<'a>(run: &'a Run<'_>, step: &'a Step) -> &'a str {

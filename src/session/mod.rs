@@ -27,6 +27,7 @@ use crate::plan::Plan;
 use crate::prompt::Prompt;
 use crate::report::{Format, ReportFile};
 use crate::secret::Secrets;
+use crate::stage::{RuleOfThumb, Stages};
 use crate::template::Templates;
 use crate::text;
 
@@ -167,6 +168,10 @@ impl Session {
             provider,
             tools: std::mem::take(&mut toolbox.registry),
             hooks,
+            stages: Stages::default(),
+            store: None,
+            session: None,
+            counter: Arc::new(RuleOfThumb),
             approval: options.approval,
             workspace: Arc::clone(&ground.workspace),
             config,

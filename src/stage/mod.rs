@@ -35,6 +35,12 @@ pub struct Stages {
 }
 
 impl Stages {
+    /// Returns whether there is none at all.
+    pub fn is_empty(&self) -> bool {
+        let Self { turn_input, turn_output, dispatch_input, dispatch_output } = self;
+        [turn_input, turn_output, dispatch_input, dispatch_output].iter().all(|list| list.is_empty())
+    }
+
     /// Returns one list.
     pub fn of(&self, scope: Scope) -> &[Arc<dyn TurnStage>] {
         match scope {

@@ -99,13 +99,18 @@ fn forget_time(value: &mut Value) {
     }
 }
 
-/// Returns what was asked without how, and without how long steps took.
+/// Returns what was asked without how, without how long steps took, and without the marks of envelopes.
 fn alike(mut asked: Vec<Asked>) -> Vec<Asked> {
     let time = Regex::new(r#"\d+ ms\b|"durationMs": ?\d+"#).unwrap();
+    let mark = Regex::new("(untrusted_content_)[0-9a-f]{16}").unwrap();
     for one in &mut asked {
         one.stream = false;
+        // What a call reads is estimated by its length, and the digits of a time are a part of that.
+        assert!(one.limit > 50_000, "{}", one.limit);
+        one.limit = 0;
         for (_, text) in &mut one.messages {
             *text = time.replace_all(text, "TIME").into_owned();
+            *text = mark.replace_all(text, "${1}MARK").into_owned();
         }
     }
     asked

@@ -33,6 +33,7 @@ use tepa::providers::replay::Replay;
 use tepa::sandbox::Confinement;
 use tepa::secret::Secrets;
 use tepa::source::{Document, SourceFile, UnknownKeys};
+use tepa::stage::{RuleOfThumb, Stages};
 use tepa::template::Templates;
 use tepa::tool::Registry;
 use tepa::workspace::Workspace;
@@ -271,6 +272,10 @@ impl Bench {
             confinement: Confinement::off(),
             templates: Templates::load().unwrap(),
             nonces: Nonces::seeded("test"),
+            stages: Stages::default(),
+            store: None,
+            session: None,
+            counter: Arc::new(RuleOfThumb),
             spent: Duration::ZERO,
             clock: Arc::new(StoppedClock),
         };

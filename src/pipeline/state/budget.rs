@@ -22,6 +22,8 @@ pub enum Until {
 /// When the fold says stop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bounds {
+    /// Whether something is done around the cycles.
+    pub turn: bool,
     /// How far it goes.
     pub until: Until,
     /// Cycles.

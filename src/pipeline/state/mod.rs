@@ -18,10 +18,13 @@ use crate::outcome::{
 use crate::plan::{Plan, Step, graph};
 use crate::prompt::Prompt;
 use crate::tool::{EXECUTION_SUMMARY, Scratchpad};
+use crate::turn::Assembled;
 
 /// Something that may be done now.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Action {
+    /// Assemble what the models are given beside the task.
+    Assemble,
     /// Begin the cycle with this number.
     StartCycle(u32),
     /// Ask the planner.
@@ -38,6 +41,8 @@ pub enum Action {
     Evaluate,
     /// Close the cycle with its verdict.
     EndCycle(Verdict),
+    /// Store that the run passed, and do what is done once after that.
+    Conclude,
     /// Nothing is left to do.
     Settle,
 }
@@ -79,6 +84,9 @@ pub struct RunState {
     warned: BTreeSet<String>,
     evaluation: Option<Evaluation>,
     accepted: bool,
+    /// What the models are given beside the task, and the cycle from which that counts.
+    context: Option<(u32, Box<Assembled>)>,
+    concluded: bool,
     stop: Option<(Reason, String)>,
 }
 
@@ -110,6 +118,8 @@ impl RunState {
             warned: BTreeSet::new(),
             evaluation: None,
             accepted: false,
+            context: None,
+            concluded: false,
             stop: None,
         }
     }
@@ -179,6 +189,8 @@ impl RunState {
             }
             // Whoever accepts wants no further cycle, also when the verdict cannot be a pass.
             RunEvent::ApprovalDecided { decision: Decision::Accepted, .. } => self.accepted = true,
+            RunEvent::ContextAssembled { cycle, context } => self.context = Some((*cycle, context.clone())),
+            RunEvent::TurnCompleted { .. } => self.concluded = true,
             RunEvent::ToolStarted { .. } => self.tool_calls += 1,
             RunEvent::Warning { code, .. } => {
                 self.warned.insert(code.clone());
@@ -190,6 +202,7 @@ impl RunState {
             RunEvent::RunStarted { .. }
             | RunEvent::SandboxApplied { .. }
             | RunEvent::HookCompleted { .. }
+            | RunEvent::StageCompleted { .. }
             | RunEvent::ApprovalRequested { .. }
             | RunEvent::ApprovalDecided { .. }
             | RunEvent::LlmRetry { .. }
@@ -205,10 +218,14 @@ impl RunState {
         if self.stop.is_some() {
             return vec![Action::Settle];
         }
+        if self.bounds.turn && self.context.is_none() {
+            return vec![Action::Assemble];
+        }
         match self.phase {
             Phase::BetweenCycles => match &self.evaluation {
                 Some(evaluation) if self.cycle > 0 && evaluation.verdict == Verdict::Pass => {
-                    vec![Action::Settle]
+                    let is_turn = self.bounds.turn && self.bounds.until == Until::End;
+                    vec![if is_turn && !self.concluded { Action::Conclude } else { Action::Settle }]
                 }
                 Some(_) if self.bounds.until == Until::Verdict => vec![Action::Settle],
                 _ if self.accepted || self.cycles_left() == 0 => vec![Action::Settle],
@@ -240,6 +257,21 @@ impl RunState {
     /// Returns whether the run cannot or must not go on.
     pub fn is_stopped(&self) -> bool {
         self.stop.is_some()
+    }
+
+    /// Returns what the models are given beside the task; nothing where no stage saw to it.
+    pub fn context(&self) -> Option<&Assembled> {
+        self.context.as_ref().map(|(_, context)| &**context)
+    }
+
+    /// Returns the cycle from which that counts; 0 for the whole run.
+    pub fn context_since(&self) -> u32 {
+        self.context.as_ref().map_or(0, |(since, _)| *since)
+    }
+
+    /// Returns how far the run goes.
+    pub fn goes(&self) -> Until {
+        self.bounds.until
     }
 
     /// Returns the task as it was given.

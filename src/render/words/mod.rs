@@ -6,6 +6,7 @@
 mod call;
 mod ending;
 mod plan;
+mod turn;
 
 pub(super) use ending::judged;
 pub(super) use plan::why;
@@ -114,6 +115,7 @@ impl Words {
                 let head = format!("judging again what run {run} did: {steps}");
                 Message::new(Place::cycle(*cycle), Text::of(Tone::Strong, head))
             }
+            RunEvent::ContextAssembled { cycle, context } => return turn::known(*cycle, context),
             RunEvent::PlanCompleted { cycle, plan, tokens_used, duration_ms } => {
                 plan::made(*cycle, plan, self.verbose())
                     .measured(text::duration(*duration_ms))
@@ -161,6 +163,10 @@ impl Words {
                 let message =
                     call::hook(*cycle, point, hook, *outcome, changed).measured(text::duration(*duration_ms));
                 Some(message.because(error.as_deref().unwrap_or_default()))
+            }
+            RunEvent::StageCompleted { cycle, scope, stage, outcome, reason, duration_ms, .. } => {
+                let message = turn::stage(*cycle, *scope, stage, *outcome, reason.as_deref());
+                Some(message.measured(text::duration(*duration_ms)))
             }
             RunEvent::LlmRetry { purpose, retry, delay_ms, error } => {
                 Some(call::retry(purpose, *retry, *delay_ms).because(error))

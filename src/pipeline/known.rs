@@ -1,0 +1,133 @@
+//! Owns how models are shown what they are given beside the task, each piece by how far it is trusted.
+//!
+//! The judge is shown what a person answers for, and nothing else: what strangers wrote and what models of earlier runs left is for those
+//! who do the work, not for the one who says whether it is done. Source of the form: the design of turn-scoped pipelines, "Rendering".
+
+use serde_json::{Value, json};
+
+use super::run::{Run, Stop};
+use super::shown::{Material, attribute, value};
+use crate::event::Role;
+use crate::provider::Message;
+use crate::template::Template;
+use crate::turn::{Assembled, Retrievable, Speaker, ToolCall, TrustTier};
+
+impl Run<'_> {
+    /// Returns the system prompt of a role: its own, between what stands before all of them and the rules of those who run tepa.
+    pub(super) fn system(&self, template: Template, slots: impl serde::Serialize) -> Result<String, Stop> {
+        let own = self.render(template, slots)?;
+        let Some(context) = self.read(|state| state.context().cloned()) else { return Ok(own) };
+        let rules = if context.standing_instructions.is_empty() {
+            String::new()
+        } else {
+            self.render(Template::KnownStanding, json!({"standing": context.standing_instructions}))?
+        };
+        let parts = [context.system_prompt, own, rules];
+        Ok(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n"))
+    }
+
+    /// Returns the message that opens a conversation: first what is the same in other calls of the run, then what is new.
+    pub(super) fn opening(
+        &self,
+        role: Role,
+        task: Template,
+        rest: Template,
+        slots: &Value,
+    ) -> Result<Message, Stop> {
+        let known = self.knowledge(role)?;
+        let known = if known.is_empty() { known } else { known + "\n\n" };
+        let (task, rest) = (self.render(task, slots)?, self.render(rest, slots)?);
+        Ok(Message::user_with_stable(&(known + &task), &format!("\n\n{rest}")))
+    }
+
+    fn knowledge(&self, role: Role) -> Result<String, Stop> {
+        let Some(context) = self.read(|state| state.context().cloned()) else { return Ok(String::new()) };
+        let context = if role == Role::Evaluator { for_judge(context) } else { context };
+        let Assembled { memories, retrievables, messages, thoughts, tool_calls, .. } = &context;
+        if memories.is_empty()
+            && retrievables.is_empty()
+            && messages.is_empty()
+            && thoughts.is_empty()
+            && tool_calls.is_empty()
+        {
+            return Ok(String::new());
+        }
+        let since = self.read(super::state::RunState::context_since).to_string();
+        let mark = |kind: &str, id: &str| self.pipeline.nonces.of(&["known", since.as_str(), kind, id]);
+        let (corpus, untrusted): (Vec<&Retrievable>, Vec<&Retrievable>) =
+            retrievables.iter().partition(|found| found.trust_tier == TrustTier::FirstParty);
+        let memories: Vec<Value> = memories
+            .iter()
+            .map(|memory| {
+                json!({
+                    "mark": mark("memory", &memory.id),
+                    "createdAt": memory.created_at,
+                    "confidence": memory.confidence,
+                    "importance": memory.importance,
+                    "trust": memory.trust_tier.name(),
+                    "content": memory.content,
+                })
+            })
+            .collect();
+        let corpus: Vec<Value> = corpus
+            .into_iter()
+            .map(|found| {
+                json!({
+                    "mark": mark("retrieved", &found.id),
+                    "source": attribute(found.source.as_deref().unwrap_or_default()),
+                    "createdAt": found.created_at,
+                    "kind": attribute(found.kind.as_deref().unwrap_or_default()),
+                    "score": format!("{:.2}", found.score.unwrap_or_default()),
+                    "content": found.content,
+                })
+            })
+            .collect();
+        let untrusted: Vec<Material> = untrusted
+            .into_iter()
+            .map(|found| {
+                let mark = mark("retrieved", &found.id);
+                Material::retrieved(found.trust_tier, mark, found.source.as_deref(), &found.content)
+            })
+            .collect();
+        let returned = |call: &ToolCall| {
+            let words =
+                call.error.as_ref().map_or_else(|| value(&call.output), |error| format!("failed: {error}"));
+            let tools = [call.tool.clone()];
+            let trusted = &self.pipeline.config.trusted_tools;
+            Material::returned(&tools, trusted, mark("call", &call.id), &Value::String(words))
+        };
+        let said = messages.iter().map(|message| {
+            let role = match message.role {
+                Speaker::User => "user",
+                Speaker::Assistant => "assistant",
+            };
+            let mark = mark("message", &message.id);
+            let at = message.created_at;
+            (at, json!({"role": role, "mark": mark, "createdAt": at, "content": message.content}))
+        });
+        let thought = thoughts.iter().map(|thought| {
+            let (at, mark) = (thought.created_at, mark("thought", &thought.id));
+            (at, json!({"role": "thought", "mark": mark, "createdAt": at, "content": thought.content}))
+        });
+        let called = tool_calls
+            .iter()
+            .map(|call| (call.created_at, json!({"role": null, "returned": returned(call)})));
+        let mut history: Vec<_> = said.chain(thought).chain(called).collect();
+        history.sort_by_key(|(at, _)| *at);
+        let doubtful = context.memories.iter().any(|memory| memory.trust_tier != TrustTier::FirstParty);
+        let slots = json!({
+            "memories": memories,
+            "careful": !context.retrievables.is_empty() || !context.tool_calls.is_empty() || doubtful,
+            "corpus": corpus,
+            "untrusted": untrusted,
+            "history": history.into_iter().map(|(_, said)| said).collect::<Vec<_>>(),
+        });
+        self.render(Template::KnownKnowledge, slots)
+    }
+}
+
+fn for_judge(context: Assembled) -> Assembled {
+    let mut retrievables = context.retrievables;
+    retrievables.retain(|found| found.trust_tier == TrustTier::FirstParty);
+    Assembled { retrievables, ..Assembled::default() }
+}

@@ -1,0 +1,307 @@
+//! Owns the turn around the cycles: what is assembled once before the first, what is stored and done once after a pass, and the stages of
+//! each cycle.
+//!
+//! A pass is acknowledged in the store before any output stage runs; what one of these breaks takes nothing back.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+use tokio::sync::{MappedMutexGuard, MutexGuard};
+
+use super::run::{Run, Stop, millis};
+use super::state::{RunState, Until};
+use crate::event::RunEvent;
+use crate::outcome::{Evaluation, Overruling, Reason, RunStatus, Settlement, Verdict};
+use crate::stage::{self, Ended, Owner, StageRun, StoreError, TurnContext, TurnStore};
+use crate::turn::{Note, Scope, Speaker, StageOutcome, ToolCall, Turn, TurnEnd, TurnMessage, TurnStatus};
+
+/// The turn of a run in flight.
+pub(super) struct Course {
+    context: TurnContext,
+    /// What the stages of cycles work on.
+    dispatch: Option<TurnContext>,
+    /// Whether the store knows of the turn.
+    begun: bool,
+    /// Whether the store knows that it passed.
+    acknowledged: bool,
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::new(Reason::StoreError, error.to_string())
+    }
+}
+
+/// Takes the turn up and assembles what the models are given; no model has been asked yet.
+pub(super) async fn assemble(run: &Run<'_>) -> Result<(), Stop> {
+    let mut course = course(run).await;
+    if let Some(store) = recording(run) {
+        let context = &course.context;
+        let turn = Turn {
+            id: run.id.clone(),
+            session: context.session().map(str::to_owned),
+            goal: context.prompt().goal.clone(),
+            started_at: context.now(),
+        };
+        store.begin(&turn).await?;
+        course.begun = true;
+        let goal = turn.goal.clone();
+        course.context.store(message(&course.context, Speaker::User, goal)).await?;
+    }
+    perform(run, Scope::TurnInput, &mut course.context).await?;
+    let context = Box::new(course.context.turn.clone());
+    run.emit(&RunEvent::ContextAssembled { cycle: 0, context })
+}
+
+/// Runs the input stages of a cycle.
+pub(super) async fn begin_cycle(run: &Run<'_>, cycle: u32) -> Result<(), Stop> {
+    if run.pipeline.stages.dispatch_input.is_empty() {
+        return Ok(());
+    }
+    let mut course = course(run).await;
+    let dispatch = course.dispatched(cycle);
+    let before = dispatch.turn.clone();
+    perform(run, Scope::DispatchInput, dispatch).await?;
+    if dispatch.turn == before {
+        return Ok(());
+    }
+    run.emit(&RunEvent::ContextAssembled { cycle, context: Box::new(dispatch.turn.clone()) })
+}
+
+/// Runs the output stages of a cycle; they may withhold its pass.
+pub(super) async fn judge(run: &Run<'_>, evaluation: Evaluation) -> Result<Evaluation, Stop> {
+    if run.pipeline.stages.dispatch_output.is_empty() {
+        return Ok(evaluation);
+    }
+    let cycle = run.read(RunState::cycle);
+    let mut course = course(run).await;
+    let dispatch = course.dispatched(cycle);
+    dispatch.judge(evaluation.clone());
+    perform(run, Scope::DispatchOutput, dispatch).await?;
+    Ok(match dispatch.withheld() {
+        Some(reason) => withhold(evaluation, reason),
+        None => evaluation,
+    })
+}
+
+fn withhold(mut evaluation: Evaluation, reason: &str) -> Evaluation {
+    if evaluation.verdict == Verdict::Fail {
+        let said = evaluation.feedback.take().unwrap_or_default();
+        evaluation.feedback = Some(format!("{said}\n{reason}"));
+        return evaluation;
+    }
+    evaluation.verdict = Verdict::Fail;
+    evaluation.feedback = Some(reason.to_owned());
+    evaluation.overruled.push(Overruling {
+        by: Scope::DispatchOutput.key().to_owned(),
+        from: Verdict::Pass,
+        to: Verdict::Fail,
+        reason: reason.to_owned(),
+    });
+    evaluation
+}
+
+/// Notes the end of a cycle.
+pub(super) async fn end_cycle(run: &Run<'_>, cycle: u32, verdict: Verdict) -> Result<(), Stop> {
+    let Some(store) = recording(run) else { return Ok(()) };
+    let (feedback, tokens_used) =
+        run.read(|state| (state.feedback().map(str::to_owned), state.tokens_used()));
+    let verdict = match verdict {
+        Verdict::Pass => "pass".to_owned(),
+        Verdict::Fail => "fail".to_owned(),
+    };
+    Ok(store.note(&run.id, Note::Cycle { cycle, verdict, feedback, tokens_used }).await?)
+}
+
+/// Whether what tools do is kept.
+pub(super) fn is_recorded(run: &Run<'_>) -> bool {
+    recording(run).is_some()
+}
+
+/// Keeps what a tool did.
+pub(super) async fn called(
+    run: &Run<'_>,
+    step: &str,
+    tool: &str,
+    params: Value,
+    output: Value,
+    error: Option<String>,
+) -> Result<(), Stop> {
+    let Some(store) = recording(run) else { return Ok(()) };
+    let call = ToolCall {
+        id: uuid::Uuid::now_v7().to_string(),
+        turn: run.id.clone(),
+        step: step.to_owned(),
+        tool: tool.to_owned(),
+        params,
+        output,
+        error,
+        created_at: run.pipeline.clock.now(),
+    };
+    let owner = Owner { turn: &run.id, session: run.pipeline.session.as_deref() };
+    Ok(store.store(owner, call.into()).await?)
+}
+
+/// Acknowledges a pass, then runs the output stages.
+pub(super) async fn conclude(run: &Run<'_>) -> Result<(), Stop> {
+    // What speaks against the pass has to be heard before it is acknowledged.
+    run.pipeline.provider.finish()?;
+    let Some(evaluation) = run.read(|state| state.evaluation().cloned()) else {
+        return Err(Stop::new(Reason::InternalError, "a run without a verdict was concluded"));
+    };
+    let mut course = course(run).await;
+    let settlement = run.read(RunState::settlement);
+    if course.begun
+        && let Some(store) = recording(run)
+    {
+        let said = settlement.feedback().to_owned();
+        course.context.store(message(&course.context, Speaker::Assistant, said)).await?;
+        store.settle(&run.id, &end(run, &settlement, TurnStatus::Ack)).await?;
+        course.acknowledged = true;
+    }
+    let ended = run.read(|state| Ended {
+        cycles: state.cycle(),
+        tokens_used: state.tokens_used(),
+        cost: state.cost(),
+        duration_ms: millis(run.monotonic().saturating_sub(run.began)),
+    });
+    course.context.end(evaluation, ended);
+    let done = perform(run, Scope::TurnOutput, &mut course.context).await;
+    let error = match done {
+        Ok(()) => None,
+        Err(stop) if stop.reason == Reason::JournalError => return Err(stop),
+        Err(Stop { reason, message }) => {
+            let code =
+                if reason == Reason::Refused { "output_refused" } else { Scope::TurnOutput.error_code() };
+            if let Some(store) = recording(run)
+                && reason != Reason::Refused
+            {
+                let note = Note::Error { code: code.to_owned(), message: message.clone() };
+                store.note(&run.id, note).await?;
+            }
+            if run.pipeline.config.evaluator.strict && reason != Reason::Refused {
+                return Err(Stop::new(Reason::StageError, message));
+            }
+            run.emit(&RunEvent::Warning { code: code.to_owned(), message: message.clone() })?;
+            Some(message)
+        }
+    };
+    run.emit(&RunEvent::TurnCompleted { error })
+}
+
+/// Tells the store how a turn ended that it does not know the end of.
+pub(super) async fn settle(run: &Run<'_>, settlement: &Settlement) {
+    let is_open = run.turn.lock().await.as_ref().is_some_and(|course| course.begun && !course.acknowledged);
+    let Some(store) = recording(run).filter(|_| is_open) else { return };
+    let status = match settlement.status() {
+        Some(RunStatus::Terminated) => TurnStatus::Aborted,
+        // A pass is acknowledged where it is concluded, or not at all.
+        _ => TurnStatus::Nack,
+    };
+    let settled = async {
+        if settlement.status().is_none() || settlement.reason() == Reason::CycleError {
+            let code = reason_name(settlement.reason());
+            store.note(&run.id, Note::Error { code, message: settlement.feedback().to_owned() }).await?;
+        }
+        store.settle(&run.id, &end(run, settlement, status)).await
+    };
+    if let Err(error) = settled.await {
+        // The run did not pass: what the store does not know cannot make anybody believe that it did.
+        let message = format!("the end of the run is not in the store: {error}");
+        let _ = run.emit(&RunEvent::Warning { code: "store_error".to_owned(), message });
+    }
+}
+
+fn end(run: &Run<'_>, settlement: &Settlement, status: TurnStatus) -> TurnEnd {
+    let (cycles, tokens_used) = run.read(|state| (state.cycle(), state.tokens_used()));
+    TurnEnd {
+        status,
+        reason: reason_name(settlement.reason()),
+        feedback: settlement.feedback().to_owned(),
+        cycles,
+        tokens_used,
+        ended_at: run.pipeline.clock.now(),
+    }
+}
+
+fn reason_name(reason: Reason) -> String {
+    let name = serde_json::to_value(reason).unwrap_or_default();
+    name.as_str().unwrap_or_default().to_owned()
+}
+
+fn message(context: &TurnContext, role: Speaker, said: String) -> TurnMessage {
+    let id = uuid::Uuid::now_v7().to_string();
+    TurnMessage { id, turn: context.id().to_owned(), role, content: said, created_at: context.now() }
+}
+
+/// Returns the store if this run is a turn: making a plan and judging again are none.
+fn recording<'r>(run: &'r Run<'_>) -> Option<&'r Arc<dyn TurnStore>> {
+    let is_turn = run.read(|state| state.goes() == Until::End);
+    run.pipeline.store.as_ref().filter(|_| is_turn)
+}
+
+async fn course<'r>(run: &'r Run<'_>) -> MappedMutexGuard<'r, Course> {
+    let pipeline = run.pipeline;
+    let begin = || Course {
+        context: TurnContext::new(
+            &run.id,
+            pipeline.session.clone(),
+            run.read(|state| state.prompt().clone()),
+            pipeline.tools.names(),
+            pipeline.store.clone(),
+            Arc::clone(&pipeline.counter),
+            Arc::clone(&pipeline.clock),
+        ),
+        dispatch: None,
+        begun: false,
+        acknowledged: false,
+    };
+    MutexGuard::map(run.turn.lock().await, |course| course.get_or_insert_with(begin))
+}
+
+impl Course {
+    /// Returns the context of a cycle.
+    fn dispatched(&mut self, cycle: u32) -> &mut TurnContext {
+        let context = &self.context;
+        let dispatch = self.dispatch.get_or_insert_with(|| context.dispatched());
+        if dispatch.cycle() != cycle {
+            dispatch.begin_cycle(cycle);
+        }
+        dispatch
+    }
+}
+
+/// Runs the stages of a list, each of which is an event.
+async fn perform(run: &Run<'_>, scope: Scope, context: &mut TurnContext) -> Result<(), Stop> {
+    let stages = run.pipeline.stages.of(scope);
+    let cycle = context.cycle();
+    let told: Mutex<(Result<(), Stop>, Option<String>)> = Mutex::new((Ok(()), None));
+    let record = |StageRun { at, stage, outcome, reason, took }: StageRun| {
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        if outcome == StageOutcome::Aborted {
+            told.1 = Some(stage.clone());
+        }
+        let event =
+            RunEvent::StageCompleted { cycle, scope, at, stage, outcome, reason, duration_ms: millis(took) };
+        let emitted = run.emit(&event);
+        if told.0.is_ok() {
+            told.0 = emitted;
+        }
+    };
+    let ended = stage::run(scope, stages, context, &*run.pipeline.clock, &record).await;
+    let (unrecorded, refused_by) = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+    unrecorded?;
+    if let Err(fault) = ended {
+        let reason = match scope {
+            Scope::TurnInput | Scope::TurnOutput => Reason::StageError,
+            Scope::DispatchInput | Scope::DispatchOutput => Reason::CycleError,
+        };
+        return Err(Stop::new(reason, fault.to_string()));
+    }
+    match (context.aborted(), refused_by) {
+        (Some(why), Some(stage)) => {
+            Err(Stop::new(Reason::Refused, format!("{scope} stage `{stage}` refused the run: {why}")))
+        }
+        _ => Ok(()),
+    }
+}
