@@ -225,10 +225,26 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List recorded runs, the newest first')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Write the report of a run, as `tepa run --report` does')
             [CompletionResult]::new('evaluate', 'evaluate', [CompletionResultType]::ParameterValue, 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step')
             [CompletionResult]::new('plan', 'plan', [CompletionResultType]::ParameterValue, 'Draw the last plan of a run')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'tepa;runs;list' {
+            [CompletionResult]::new('--session', '--session', [CompletionResultType]::ParameterName, 'Only those of this session')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The form of the list')
+            [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
             break
         }
         'tepa;runs;report' {
@@ -294,10 +310,14 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             break
         }
         'tepa;runs;help' {
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List recorded runs, the newest first')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Write the report of a run, as `tepa run --report` does')
             [CompletionResult]::new('evaluate', 'evaluate', [CompletionResultType]::ParameterValue, 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step')
             [CompletionResult]::new('plan', 'plan', [CompletionResultType]::ParameterValue, 'Draw the last plan of a run')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'tepa;runs;help;list' {
             break
         }
         'tepa;runs;help;report' {
@@ -360,9 +380,13 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             break
         }
         'tepa;help;runs' {
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List recorded runs, the newest first')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Write the report of a run, as `tepa run --report` does')
             [CompletionResult]::new('evaluate', 'evaluate', [CompletionResultType]::ParameterValue, 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step')
             [CompletionResult]::new('plan', 'plan', [CompletionResultType]::ParameterValue, 'Draw the last plan of a run')
+            break
+        }
+        'tepa;help;runs;list' {
             break
         }
         'tepa;help;runs;report' {

@@ -61,6 +61,9 @@ _tepa() {
             tepa__subcmd__help__subcmd__runs,evaluate)
                 cmd="tepa__subcmd__help__subcmd__runs__subcmd__evaluate"
                 ;;
+            tepa__subcmd__help__subcmd__runs,list)
+                cmd="tepa__subcmd__help__subcmd__runs__subcmd__list"
+                ;;
             tepa__subcmd__help__subcmd__runs,plan)
                 cmd="tepa__subcmd__help__subcmd__runs__subcmd__plan"
                 ;;
@@ -82,6 +85,9 @@ _tepa() {
             tepa__subcmd__runs,help)
                 cmd="tepa__subcmd__runs__subcmd__help"
                 ;;
+            tepa__subcmd__runs,list)
+                cmd="tepa__subcmd__runs__subcmd__list"
+                ;;
             tepa__subcmd__runs,plan)
                 cmd="tepa__subcmd__runs__subcmd__plan"
                 ;;
@@ -93,6 +99,9 @@ _tepa() {
                 ;;
             tepa__subcmd__runs__subcmd__help,help)
                 cmd="tepa__subcmd__runs__subcmd__help__subcmd__help"
+                ;;
+            tepa__subcmd__runs__subcmd__help,list)
+                cmd="tepa__subcmd__runs__subcmd__help__subcmd__list"
                 ;;
             tepa__subcmd__runs__subcmd__help,plan)
                 cmd="tepa__subcmd__runs__subcmd__help__subcmd__plan"
@@ -261,7 +270,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__help__subcmd__runs)
-            opts="report evaluate plan"
+            opts="list report evaluate plan"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -275,6 +284,20 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__help__subcmd__runs__subcmd__evaluate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__help__subcmd__runs__subcmd__list)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -615,7 +638,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__runs)
-            opts="-q -C -h -V --log-level --color --quiet --directory --help --version report evaluate plan help"
+            opts="-q -C -h -V --log-level --color --quiet --directory --help --version list report evaluate plan help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -731,7 +754,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__runs__subcmd__help)
-            opts="report evaluate plan help"
+            opts="list report evaluate plan help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -772,6 +795,20 @@ _tepa() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        tepa__subcmd__runs__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         tepa__subcmd__runs__subcmd__help__subcmd__plan)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -793,6 +830,44 @@ _tepa() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__runs__subcmd__list)
+            opts="-q -C -h -V --session --output --log-level --color --quiet --directory --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --session)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --log-level)
+                    COMPREPLY=($(compgen -W "minimal standard verbose" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

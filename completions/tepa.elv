@@ -209,10 +209,25 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
             cand -V 'Print version'
             cand --version 'Print version'
+            cand list 'List recorded runs, the newest first'
             cand report 'Write the report of a run, as `tepa run --report` does'
             cand evaluate 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
             cand plan 'Draw the last plan of a run'
             cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'tepa;runs;list'= {
+            cand --session 'Only those of this session'
+            cand --output 'The form of the list'
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
         }
         &'tepa;runs;report'= {
             cand --format 'The form of the report'
@@ -274,10 +289,13 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --version 'Print version'
         }
         &'tepa;runs;help'= {
+            cand list 'List recorded runs, the newest first'
             cand report 'Write the report of a run, as `tepa run --report` does'
             cand evaluate 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
             cand plan 'Draw the last plan of a run'
             cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'tepa;runs;help;list'= {
         }
         &'tepa;runs;help;report'= {
         }
@@ -326,9 +344,12 @@ set edit:completion:arg-completer[tepa] = {|@words|
         &'tepa;help;tools;call'= {
         }
         &'tepa;help;runs'= {
+            cand list 'List recorded runs, the newest first'
             cand report 'Write the report of a run, as `tepa run --report` does'
             cand evaluate 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
             cand plan 'Draw the last plan of a run'
+        }
+        &'tepa;help;runs;list'= {
         }
         &'tepa;help;runs;report'= {
         }

@@ -200,20 +200,34 @@ complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcomm
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one tool with its parameters'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from help" -f -a "call" -d 'Call one tool in this folder and print what it returns'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from list report evaluate plan help" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'
 verbose\t'With durations, tokens, reasoning, arguments, retries'"
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from list report evaluate plan help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -s C -l directory -d 'Work in this folder' -r -F
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -s q -l quiet -d 'Show nothing but errors'
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -s V -l version -d 'Print version'
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -f -a "report" -d 'Write the report of a run, as `tepa run --report` does'
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -f -a "evaluate" -d 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -f -a "plan" -d 'Draw the last plan of a run'
-complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from report evaluate plan help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from list report evaluate plan help" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from list report evaluate plan help" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from list report evaluate plan help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from list report evaluate plan help" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from list report evaluate plan help" -f -a "list" -d 'List recorded runs, the newest first'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from list report evaluate plan help" -f -a "report" -d 'Write the report of a run, as `tepa run --report` does'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from list report evaluate plan help" -f -a "evaluate" -d 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from list report evaluate plan help" -f -a "plan" -d 'Draw the last plan of a run'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and not __fish_seen_subcommand_from list report evaluate plan help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from list" -l session -d 'Only those of this session' -r
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from list" -l output -d 'The form of the list' -r -f -a "text\t'For people'
+json\t'For programs'"
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from list" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from list" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from report" -l format -d 'The form of the report' -r -f -a "junit\t''
 markdown\t''
 html\t''"
@@ -277,6 +291,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcomma
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from plan" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from plan" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "list" -d 'List recorded runs, the newest first'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "report" -d 'Write the report of a run, as `tepa run --report` does'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "evaluate" -d 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Draw the last plan of a run'
@@ -301,6 +316,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subc
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "list" -d 'List the tools that a run has here: built-in ones, commands, those of MCP servers'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "show" -d 'Show one tool with its parameters'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "call" -d 'Call one tool in this folder and print what it returns'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "list" -d 'List recorded runs, the newest first'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "report" -d 'Write the report of a run, as `tepa run --report` does'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "evaluate" -d 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "plan" -d 'Draw the last plan of a run'

@@ -1,6 +1,7 @@
 //! What must hold of the stages around a run and its cycles: the eighteen statements of the design, each a test with its number.
 
 #![cfg(test)]
+#![expect(clippy::unnecessary_wraps, reason = "what a stage does has one form")]
 
 mod support;
 
@@ -473,6 +474,12 @@ async fn statement_12_no_content_closes_its_own_envelope() {
 
 #[tokio::test]
 async fn statement_13_without_anything_assembled_the_requests_are_what_they_were() {
+    fn rule(context: &mut TurnContext) -> Result<Flow, StageError> {
+        let rule = Standing { source: "AGENTS.md".into(), content: "British spelling.".into() };
+        context.turn.standing_instructions.push(rule);
+        context.turn.system_prompt = "This is a school.".into();
+        Ok(Flow::GoOn)
+    }
     let before = bench(&["fail", "pass"]);
     before.run().await;
     let (seen, mut empty) = (Seen::default(), bench(&["fail", "pass"]));
@@ -482,12 +489,6 @@ async fn statement_13_without_anything_assembled_the_requests_are_what_they_were
     empty.run().await;
     assert_eq!(*before.requests.lock().unwrap(), *empty.requests.lock().unwrap());
 
-    fn rule(context: &mut TurnContext) -> Result<Flow, StageError> {
-        let rule = Standing { source: "AGENTS.md".into(), content: "British spelling.".into() };
-        context.turn.standing_instructions.push(rule);
-        context.turn.system_prompt = "This is a school.".into();
-        Ok(Flow::GoOn)
-    }
     let mut ruled = bench(&["fail", "pass"]);
     ruled.pipeline.stages.turn_input = vec![seen.layer("rule", rule, nothing)];
     ruled.run().await;
@@ -497,9 +498,9 @@ async fn statement_13_without_anything_assembled_the_requests_are_what_they_were
         assert_eq!(before.messages, ruled.messages);
     }
     for (before, ruled) in before.iter().zip(ruled.iter()) {
-        let rules =
+        let tagged =
             "<system_instructions kind=\"developer-rules\">\nBritish spelling.\n</system_instructions>";
-        assert_eq!(ruled.system, format!("This is a school.\n\n{}\n\n{rules}", before.system));
+        assert_eq!(ruled.system, format!("This is a school.\n\n{}\n\n{tagged}", before.system));
     }
 }
 

@@ -215,6 +215,15 @@ pub(super) struct RunsArguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RunsCommand {
+    /// List recorded runs, the newest first
+    List {
+        /// Only those of this session
+        #[arg(long, value_name = "KEY")]
+        session: Option<String>,
+        /// The form of the list
+        #[arg(long, value_name = "FORMAT", default_value = "text")]
+        output: ToolOutputArgument,
+    },
     /// Write the report of a run, as `tepa run --report` does
     Report {
         /// A run: its id, the beginning of its id, or `latest`

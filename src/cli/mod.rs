@@ -14,6 +14,7 @@ mod runs;
 mod runtime;
 mod signals;
 mod status;
+mod table;
 mod tool_call;
 mod tools;
 mod trust;

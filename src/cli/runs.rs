@@ -4,15 +4,22 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use super::args::{GlobalArguments, RunsArguments, RunsCommand};
+use super::args::{GlobalArguments, RunsArguments, RunsCommand, ToolOutputArgument};
 use super::evaluate;
 use super::status::ExitStatus;
+use super::table::table;
+use super::tools::json_text;
 use super::ui::Ui;
 use crate::config::Environment;
 use crate::error::Error;
-use crate::journal;
+use crate::journal::{self, Listed};
 use crate::persist::Place;
+use crate::render::prose;
 use crate::report::Report;
+use crate::text;
+
+/// Characters shown of a goal.
+const LONGEST_GOAL: usize = 60;
 
 pub(super) fn run(
     arguments: &RunsArguments,
@@ -21,6 +28,16 @@ pub(super) fn run(
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
     match &arguments.command {
+        RunsCommand::List { session, output } => {
+            let mut runs = journal::list(&environment.directory)?;
+            runs.retain(|run| session.is_none() || run.session == *session);
+            let text = match output {
+                ToolOutputArgument::Json => json_text(&serde_json::to_value(&runs)?),
+                ToolOutputArgument::Text => table(runs.iter().map(row)),
+            };
+            ui.data(&text).map_err(|e| Error::broken("cannot write to standard output").because(&e))?;
+            Ok(ExitStatus::answered())
+        }
         RunsCommand::Report { run, format, output } => {
             let report = read(run, environment)?;
             let text = format
@@ -38,6 +55,20 @@ pub(super) fn run(
             put(&format.0.render(plan), output.as_deref(), environment, ui)
         }
     }
+}
+
+/// Returns a run as a row: id, when, what became of it, cycles, tokens, session, goal.
+fn row(run: &Listed) -> [String; 7] {
+    let goal = run.goal.split_whitespace().collect::<Vec<_>>().join(" ");
+    [
+        run.run_id.clone(),
+        run.started_at.strftime("%Y-%m-%d %H:%M").to_string(),
+        run.state.name().to_owned(),
+        text::plural("cycle", run.cycles as usize),
+        format!("{} tokens", text::grouped(run.tokens_used)),
+        prose(run.session.as_deref().unwrap_or("-")),
+        prose(&text::truncate(&goal, LONGEST_GOAL)),
+    ]
 }
 
 fn read(run: &str, environment: &Environment) -> Result<Report, Error> {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::{ToolOutputArgument, ToolsArguments};
 use super::status::ExitStatus;
+use super::table::table;
 use super::ui::Ui;
 use super::{load, runtime};
 use crate::config::{Config, Environment, Network};
@@ -117,17 +118,6 @@ fn described(tool: &dyn AnyTool, toolbox: &Toolbox) -> Value {
         "source": toolbox.source(tool.name()),
         "inputSchema": tool.schema().to_json_schema(),
     })
-}
-
-fn table(rows: impl Iterator<Item = [String; 3]>) -> String {
-    let rows: Vec<[String; 3]> = rows.collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let (names, sources) = (width(0), width(1));
-    let mut out = String::new();
-    for [name, source, description] in &rows {
-        let _ = writeln!(out, "{name:names$}  {source:sources$}  {description}");
-    }
-    out
 }
 
 fn first_sentence(description: &str) -> String {

@@ -84,6 +84,9 @@ pub enum RunEvent {
         provider: String,
         /// The task.
         prompt: Prompt,
+        /// The key under which it shares history and memory with other runs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<String>,
         /// The SHA-256 of the task as JSON, before secrets were taken out of it: a record whose task has another one does not hold the task.
         #[serde(default)]
         prompt_sha256: String,

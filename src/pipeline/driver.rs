@@ -157,6 +157,7 @@ impl Run<'_> {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             provider: pipeline.provider.name().to_owned(),
             prompt: self.read(|state| state.prompt().clone()),
+            session: pipeline.session.clone(),
             prompt_sha256: self.read(|state| state.prompt().sha256()),
             config,
             tools: pipeline.tools.names(),

@@ -2,6 +2,8 @@
 //!
 //! A run that cannot be recorded does not go on: both sinks are required ones. A line is written whole before the next event can happen.
 
+mod list;
+
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -12,6 +14,8 @@ use cap_std::fs::{Dir, OpenOptions};
 use crate::error::Error;
 use crate::event::{Envelope, EventSink, RunEvent};
 use crate::persist::Place;
+
+pub use list::{Listed, State, list};
 
 /// Where runs are recorded, below the workspace.
 pub const FOLDER: &str = ".tepa/runs";

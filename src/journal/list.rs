@@ -1,0 +1,122 @@
+//! Owns what is known of recorded runs without reading them whole: how each began and what became of it.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::{EVENTS, FOLDER, RESULT};
+use crate::error::Error;
+use crate::event::{self, RunEvent};
+use crate::outcome::{Reason, RunResult, RunStatus};
+
+/// The longest first line of a record that is read, in bytes: it holds the task and the configuration.
+const LONGEST_START: u64 = 16 << 20;
+
+/// A recorded run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Listed {
+    /// The id.
+    pub run_id: String,
+    /// When it began.
+    pub started_at: jiff::Timestamp,
+    /// The key under which it shares history and memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The goal.
+    pub goal: String,
+    /// What became of it.
+    pub state: State,
+    /// Why it ended; nothing as long as it has not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// Cycles begun.
+    pub cycles: u32,
+    /// Tokens of all model calls.
+    pub tokens_used: u64,
+}
+
+/// What became of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It passed.
+    Pass,
+    /// It failed.
+    Fail,
+    /// A limit, a refusal or a signal ended it.
+    Terminated,
+    /// It came to no verdict.
+    Error,
+    /// It is under way.
+    Running,
+    /// Its process is gone, and it left no result.
+    Lost,
+}
+
+impl State {
+    /// Returns the name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Terminated => "terminated",
+            Self::Error => "error",
+            Self::Running => "running",
+            Self::Lost => "lost",
+        }
+    }
+}
+
+/// Returns the runs recorded below `root`, the newest first; what is no record is passed over.
+///
+/// # Errors
+/// The folder is there and cannot be read.
+pub fn list(root: &Path) -> Result<Vec<Listed>, Error> {
+    let folder = root.join(FOLDER);
+    let entries = match fs::read_dir(&folder) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(Error::usage(format!("cannot read `{FOLDER}`")).because(&e)),
+        Ok(entries) => entries,
+    };
+    let mut runs: Vec<Listed> = entries.filter_map(|entry| listed(&entry.ok()?.path())).collect();
+    // Ids begin with the time.
+    runs.sort_by(|a, b| b.run_id.cmp(&a.run_id));
+    Ok(runs)
+}
+
+fn listed(folder: &Path) -> Option<Listed> {
+    let file = File::open(folder.join(EVENTS)).ok()?;
+    // Whoever records a run holds its lock for as long as it lives.
+    let is_held = matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
+    let mut start = Vec::new();
+    BufReader::new(&file).take(LONGEST_START).read_until(b'\n', &mut start).ok()?;
+    let mut first = None;
+    event::read(start.as_slice(), |envelope| first = Some(envelope)).ok()?;
+    let first = first?;
+    let RunEvent::RunStarted { prompt, session, .. } = first.event else { return None };
+    let result = fs::read(folder.join(RESULT)).ok();
+    let result: Option<RunResult> = result.and_then(|text| serde_json::from_slice(&text).ok());
+    let state = match &result {
+        Some(result) => match result.status {
+            Some(RunStatus::Pass) => State::Pass,
+            Some(RunStatus::Fail) => State::Fail,
+            Some(RunStatus::Terminated) => State::Terminated,
+            None => State::Error,
+        },
+        None if is_held => State::Running,
+        None => State::Lost,
+    };
+    Some(Listed {
+        run_id: first.run_id,
+        started_at: first.ts,
+        session,
+        goal: prompt.goal,
+        state,
+        reason: result.as_ref().map(|result| result.reason),
+        cycles: result.as_ref().map_or(0, |result| result.cycles),
+        tokens_used: result.as_ref().map_or(0, |result| result.tokens_used),
+    })
+}
