@@ -609,6 +609,7 @@ fn tries_that_failed_are_events_of_their_call() {
             provider: "gemini".into(),
             prompt: serde_json::from_value(json!({"goal": "g", "context": {}, "expectedOutput": "e"}))
                 .unwrap(),
+            session: None,
             prompt_sha256: String::new(),
             config: json!({}),
             tools: Vec::new(),
