@@ -31,6 +31,7 @@ pub mod approval;
 pub mod config;
 pub mod evidence;
 pub mod hook;
+pub mod program;
 pub mod provider;
 pub mod stage;
 pub mod template;

@@ -110,6 +110,11 @@ fn the_projects_file_cannot_loosen_what_a_person_decided() {
         ("sandbox: {writable: [/]}", "sandbox.writable"),
         ("mcpServers: {a: {command: sh}}", "mcpServers"),
         ("customTools: [{name: a, description: d, command: [sh], env: {A: b}}]", "customTools"),
+        ("turn: {input: [history: {}, command: {run: sh}]}", "turn.input"),
+        ("turn: {output: [command: {run: sh}]}", "turn.output"),
+        ("cycle: {input: [command: {run: sh}]}", "cycle.input"),
+        ("cycle: {output: [command: {run: sh}]}", "cycle.output"),
+        ("turn: {store: {kind: sqlite, path: ../../memory.db}}", "turn.store.path"),
     ] {
         let folder = task("true", None, &json!({}));
         fs::write(folder.path().join("tepa.yaml"), text).unwrap();
@@ -129,9 +134,12 @@ fn the_projects_file_cannot_loosen_what_a_person_decided() {
         ("tools: []", "tools"),
         ("network: {allowHosts: [evil.example]}", "network.allowHosts"),
         ("sandbox: {mode: workspace-write}", "sandbox.mode"),
+        ("turn: {input: []}", "turn.input"),
+        ("turn: {store: {kind: sqlite}}", "turn.store"),
     ] {
-        let folder =
-            home("tools: [shell_execute]\nnetwork: {allowHosts: [good.example]}\nsandbox: {mode: read-only}");
+        let own = "tools: [shell_execute]\nnetwork: {allowHosts: [good.example]}\nsandbox: {mode: read-only}\n\
+                   turn: {store: none, input: [policy: {maxPromptTokens: 9}]}";
+        let folder = home(own);
         fs::write(folder.path().join("tepa.yaml"), text).unwrap();
         let output = run(&folder, &[]);
         assert_eq!(output.status.code(), Some(2), "{text}");

@@ -3,6 +3,8 @@
 //! Whoever can write it, a tool of an earlier run included, must not decide for the person who starts the next run who gets the key,
 //! who gives the verdict, or how far commands reach. It may narrow what a run may do, and not widen it.
 
+use std::path::{Component, Path};
+
 use serde_json::{Value, json};
 
 use super::load::Layer;
@@ -13,7 +15,7 @@ use crate::workspace::PROJECT_FILE;
 /// Something that the project's file must not say: where, which values there, and why.
 type Untrusted = (&'static str, fn(&Value) -> bool, &'static str);
 
-const UNTRUSTED: [Untrusted; 16] = [
+const UNTRUSTED: [Untrusted; 21] = [
     ("/baseUrl", said, "the key would go to whoever wrote the file"),
     ("/provider", |value| value == "replay", "a script would give the verdict"),
     ("/sandbox/mode", |value| value == "off", WIDER),
@@ -28,11 +30,18 @@ const UNTRUSTED: [Untrusted; 16] = [
     ("/llmLog/includeContent", |value| value == true, "the log would hold what you did not ask for"),
     ("/events", said, "a hook runs before you know of it, and may change the verdict"),
     ("/trustedTools", said, "what a tool returns would pass for your own words"),
+    ("/turn/input", asks_a_command, STAGE),
+    ("/turn/output", asks_a_command, STAGE),
+    ("/cycle/input", asks_a_command, STAGE),
+    ("/cycle/output", asks_a_command, STAGE),
+    ("/turn/store/path", leads_out, "what is remembered could be written anywhere"),
     ("/mcpServers", said, "a server is a program outside of the sandbox"),
     ("/customTools", reaches_out, "with `env` or `network` its tools would reach beyond the sandbox"),
 ];
 
 const WIDER: &str = "commands of a run would reach further than you allowed";
+
+const STAGE: &str = "a command among the stages runs before you know of it, and may change or stop the run";
 
 fn said(value: &Value) -> bool {
     !value.is_null()
@@ -43,14 +52,30 @@ fn reaches_out(tools: &Value) -> bool {
     list.into_iter().any(|tool| ["env", "network"].iter().any(|key| tool.get(key).is_some_and(said)))
 }
 
+fn asks_a_command(stages: &Value) -> bool {
+    let list = stages.as_array().into_iter().flatten();
+    list.into_iter().any(|stage| stage.get("command").is_some_and(said))
+}
+
+fn leads_out(path: &Value) -> bool {
+    let leads = |part: Component<'_>| !matches!(part, Component::Normal(_) | Component::CurDir);
+    path.as_str().is_some_and(|path| Path::new(path).components().any(leads))
+}
+
 /// Whether a value of the project's file goes further than the one that the layers below it say.
 type Wider = fn(&Value, &Value) -> bool;
 
 /// What the user's own configuration decides, as soon as it says something.
-const DECIDED: [(&str, Wider); 13] = [
+const DECIDED: [(&str, Wider); 18] = [
     ("/tools", |_, own| own != &json!([])),
     ("/network/allowHosts", |_, own| own != &json!([])),
     ("/customTools", |_, own| own != &json!([])),
+    // A list of stages would take the place of one's own, with every guard in it.
+    ("/turn/input", |_, own| own != &json!([])),
+    ("/turn/output", |_, own| own != &json!([])),
+    ("/cycle/input", |_, own| own != &json!([])),
+    ("/cycle/output", |_, own| own != &json!([])),
+    ("/turn/store", |_, own| own == "none"),
     ("/sandbox/mode", |_, own| own == "read-only"),
     ("/limits/maxCycles", higher),
     ("/limits/maxTokens", higher),

@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::turn::{CycleFile, TurnFile};
 use super::{CommandHooks, CustomTool, LoggingLevel, McpServer, Price, ProviderKind, SandboxMode};
-use super::{hooks, tools};
+use super::{hooks, tools, turn};
 use crate::duration::DurationText;
 use crate::source::{Diagnostic, Diagnostics, Document, UnknownKeys, decode};
 
@@ -36,6 +37,10 @@ pub struct ConfigFile {
     pub custom_tools: Option<Vec<CustomTool>>,
     /// Commands that are asked before and after stages and steps, and may change or stop a run; they add to those of layers below.
     pub events: Option<CommandHooks>,
+    /// What happens once a run, before its first cycle and after it passed.
+    pub turn: Option<TurnFile>,
+    /// What happens once a cycle, before the planner and after the judge.
+    pub cycle: Option<CycleFile>,
     /// Servers that speak the Model Context Protocol, whose tools a run has; by name.
     pub mcp_servers: Option<IndexMap<String, McpServer>>,
     /// What commands and file tools may touch.
@@ -207,6 +212,7 @@ pub fn load(
     let (file, mut faults) = decode::<ConfigFile>(document, unknown);
     tools::check(document, tools, &mut faults);
     hooks::check(document, tools, &mut faults);
+    turn::check(document, &mut faults);
     match file {
         Some(file) if !faults.has_errors() => match serde_json::to_value(file) {
             Ok(layer) => Ok((layer, faults)),

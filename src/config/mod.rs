@@ -9,6 +9,7 @@ mod hooks;
 mod host;
 mod layers;
 mod tools;
+mod turn;
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -24,6 +25,10 @@ pub use layers::{Layers, Origin, Raised};
 pub use tools::{
     CommandEffect, CustomTool, McpServer, McpTransport, Network, Sandbox, SandboxMode, SecretSources,
     custom_tools,
+};
+pub use turn::{
+    Budget, CommandStage, CycleStages, History, Memory, Policy, Redacted, Refusal, Retrieve, Safety, Stage,
+    Standing, Store, Telemetry, Turn,
 };
 
 /// The resolved configuration: the seeds' `TepaConfig` and what stands beside it.
@@ -52,6 +57,12 @@ pub struct Config {
     pub custom_tools: Vec<CustomTool>,
     /// Commands that are asked at points of a cycle.
     pub events: CommandHooks,
+    /// What happens once a run, before its first cycle and after it passed.
+    #[serde(default, skip_serializing_if = "Turn::is_empty")]
+    pub turn: Turn,
+    /// What happens once a cycle, around the planner and the judge.
+    #[serde(default, skip_serializing_if = "CycleStages::is_empty")]
+    pub cycle: CycleStages,
     /// Servers whose tools a run has, by name.
     pub mcp_servers: IndexMap<String, McpServer>,
     /// What commands and file tools may touch.
@@ -74,7 +85,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the configuration as it stands in the record of a run: without what servers, tools and hooks are handed.
+    /// Returns the configuration as it stands in the record of a run: without what servers, tools, hooks and stages are handed.
     ///
     /// # Errors
     /// It cannot be written as JSON, such as a number that is none.
@@ -82,6 +93,7 @@ impl Config {
         let mut config = serde_json::to_value(self)?;
         tools::without_values(&mut config);
         hooks::without_values(&mut config);
+        turn::without_values(&mut config);
         Ok(config)
     }
 }
