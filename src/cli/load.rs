@@ -9,7 +9,7 @@ use super::args::{GlobalArguments, Rules, SettingArguments, WorkArguments};
 use super::trust;
 use super::ui::Ui;
 use crate::config::{
-    self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind, Raised, SandboxMode,
+    self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind, Raised, SandboxMode, Stage, Turn,
 };
 use crate::error::Error;
 use crate::prompt::{self, Prompt};
@@ -51,7 +51,26 @@ pub(super) fn everything(
     };
     layers.push(Origin::CommandLine, flags(settings, global));
     layers.push(Origin::CommandLine, flags_of_work(work));
-    Ok((settled(&layers, environment, ui)?, prompt))
+    let mut config = settled(&layers, environment, ui)?;
+    if work.no_session {
+        config.turn.session = None;
+    } else {
+        check_session(&config.turn)?;
+    }
+    Ok((config, prompt))
+}
+
+/// Refuses stages that share something with other runs when nobody says with which.
+fn check_session(turn: &Turn) -> Result<(), Error> {
+    let shares = |stage: &&Stage| matches!(stage, Stage::Memory(_) | Stage::History(_));
+    let Some(stage) = turn.input.iter().chain(&turn.output).find(shares).filter(|_| turn.session.is_none())
+    else {
+        return Ok(());
+    };
+    let name = if matches!(stage, Stage::Memory(_)) { "memory" } else { "history" };
+    Err(Error::usage(format!("the stage `{name}` needs a session, and none is named")).hint(
+        "name one with `--session KEY` or `turn.session`, or share nothing with other runs: `--no-session`",
+    ))
 }
 
 /// Loads the configuration for the judging of a run.
@@ -236,6 +255,7 @@ fn flags_of_work(work: &WorkArguments) -> Value {
             "maxToolCalls": work.max_tool_calls,
             "toolTimeout": work.tool_timeout,
         },
+        "turn": {"session": work.session},
         "tools": rules(&work.tools),
         "denyTools": rules(&work.deny_tool),
     })

@@ -84,6 +84,12 @@ pub(in crate::cli) struct WorkArguments {
     #[arg(long, value_name = "MS", env = "TEPA_TOOL_TIMEOUT", help_heading = "Limits",
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(in crate::cli) tool_timeout: Option<u64>,
+    /// Share history and memory with the runs that have the same key
+    #[arg(long, value_name = "KEY", env = "TEPA_SESSION", help_heading = "Session", value_parser = NonEmptyStringValueParser::new())]
+    pub(in crate::cli) session: Option<String>,
+    /// Share neither with any run, whatever the configuration says
+    #[arg(long, conflicts_with = "session", help_heading = "Session")]
+    pub(in crate::cli) no_session: bool,
 }
 
 /// What is left when a verdict is there.
