@@ -42,6 +42,7 @@ pub mod pipeline;
 pub mod providers;
 pub mod render;
 pub mod report;
+pub mod stages;
 pub mod telemetry;
 pub mod tools;
 
