@@ -41,6 +41,7 @@ pub mod pipeline;
 pub mod providers;
 pub mod render;
 pub mod report;
+pub mod store;
 pub mod telemetry;
 pub mod tools;
 
