@@ -219,3 +219,125 @@ fn connect(path: &Path) -> Result<(Connection, Living), Fault> {
     let living = Living::beside(&path)?;
     Ok((connection, living))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::{Owner, TurnStore as _};
+    use crate::turn::{Memory, Selection, TrustTier, Turn, TurnEnd, TurnStatus};
+
+    fn turn(id: &str) -> Turn {
+        let started_at = "2026-03-01T08:00:00Z".parse().unwrap();
+        Turn { id: id.to_owned(), session: Some("s".to_owned()), goal: "the goal".to_owned(), started_at }
+    }
+
+    fn end() -> TurnEnd {
+        TurnEnd {
+            status: TurnStatus::Ack,
+            reason: "passed".to_owned(),
+            feedback: "good".to_owned(),
+            cycles: 1,
+            tokens_used: u64::MAX,
+            ended_at: "2026-03-01T08:01:00Z".parse().unwrap(),
+        }
+    }
+
+    fn memory(id: &str, content: &str) -> Memory {
+        let at = "2026-03-01T08:00:30Z".parse().unwrap();
+        Memory {
+            id: id.to_owned(),
+            content: content.to_owned(),
+            confidence: 0.5,
+            importance: 0.5,
+            source: None,
+            trust_tier: TrustTier::FirstParty,
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_is_said_and_takes_nothing_that_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&dir.path().join("tepa.db"), Secrets::default()).unwrap();
+        store.begin(&turn("one")).await.unwrap();
+        let owner = Owner { turn: "one", session: Some("s") };
+        store.store(owner, memory("kept", "kept").into()).await.unwrap();
+        let limit = |pages: i64| {
+            store
+                .shared
+                .with(|held| Ok(held.connection.pragma_update(None, "max_page_count", pages)?))
+                .unwrap();
+        };
+        limit(1);
+        let large = memory("large", &"x".repeat(1 << 20));
+        let error = store.store(owner, large.into()).await.unwrap_err().to_string();
+        assert!(error.contains("tepa.db` cannot grow, the disk is full: make room"), "{error}");
+        limit(1 << 20);
+        store.settle("one", &end()).await.unwrap();
+        let of = Selection { acknowledged: true, ..Selection::default() };
+        assert_eq!(
+            store.fetch(crate::turn::Kind::Memory, &of).await.unwrap(),
+            [memory("kept", "kept").into()]
+        );
+    }
+
+    #[tokio::test]
+    async fn what_is_forgotten_or_replaced_is_not_in_the_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tepa.db");
+        let store = SqliteStore::open(&path, Secrets::default()).unwrap();
+        let holds = |words: &str| {
+            // In another process: a handle of this one would take the locks away.
+            let found =
+                std::process::Command::new("grep").arg("-rlaF").arg(words).arg(dir.path()).output().unwrap();
+            !found.stdout.is_empty()
+        };
+        store.begin(&turn("one")).await.unwrap();
+        let owner = Owner { turn: "one", session: Some("s") };
+        store.store(owner, memory("a", "first wording").into()).await.unwrap();
+        store.store(owner, memory("b", "what stays").into()).await.unwrap();
+        assert!(holds("first wording"));
+        store.mutate(memory("a", "second wording").into()).await.unwrap();
+        store.settle("one", &end()).await.unwrap();
+        let forgotten = Forgotten { turns: 0, memories: 1, lingers: false };
+        assert_eq!(store.forget(&["a".to_owned()]), Ok(forgotten));
+        assert!(!holds("first wording") && !holds("second wording") && holds("what stays"));
+        assert_eq!(
+            store.forget(&["b".to_owned(), "a".to_owned()]).unwrap_err().to_string(),
+            "there is no memory `a`"
+        );
+        assert_eq!(store.memories(None).unwrap().len(), 1);
+        store.begin(&turn("two")).await.unwrap();
+        let error = store.forget_session("s").unwrap_err().to_string();
+        assert_eq!(error, "the run `two` of the session `s` is under way");
+        store.settle("two", &end()).await.unwrap();
+        let forgotten = Forgotten { turns: 2, memories: 1, lingers: false };
+        assert_eq!(store.forget_session("s"), Ok(forgotten));
+        assert!(!holds("what stays") && !holds("the goal"));
+        assert_eq!(store.forget_session("s").unwrap().turns, 0);
+    }
+
+    #[tokio::test]
+    async fn a_turn_that_is_not_under_way_takes_nothing() {
+        let store = SqliteStore::in_memory(Secrets::default()).unwrap();
+        let owner = Owner { turn: "absent", session: None };
+        let error = store.store(owner, memory("a", "a").into()).await.unwrap_err();
+        assert_eq!(error.to_string(), "the turn `absent` is not in the store");
+        assert!(store.settle("absent", &end()).await.is_err());
+        store.begin(&turn("one")).await.unwrap();
+        assert_eq!(
+            store.begin(&turn("one")).await.unwrap_err().to_string(),
+            "the turn `one` is in the store already"
+        );
+        store.settle("one", &end()).await.unwrap();
+        let error = store.settle("one", &end()).await.unwrap_err();
+        assert_eq!(error.to_string(), "the turn `one` is not under way in the store");
+        let error = store.mutate(memory("a", "a").into()).await.unwrap_err();
+        assert_eq!(error.to_string(), "there is no `a` among the memories of the store");
+        let owner = Owner { turn: "one", session: None };
+        let unsure = Memory { confidence: f64::NAN, ..memory("a", "a") };
+        assert!(store.store(owner, unsure.into()).await.is_err());
+        assert_eq!(store.delete(crate::turn::Kind::Memory, "a").await, Ok(false));
+    }
+}
