@@ -43,6 +43,7 @@ pub mod providers;
 pub mod render;
 pub mod report;
 pub mod stages;
+pub mod store;
 pub mod telemetry;
 pub mod tools;
 

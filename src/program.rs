@@ -31,7 +31,7 @@ const NAMED: usize = 60;
 const STOP: i32 = 2;
 
 /// Where programs are run.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Site {
     /// The folder that they work in, and whose files they may consist of.
     pub workspace: Arc<Workspace>,

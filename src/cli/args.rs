@@ -73,6 +73,14 @@ Examples:
 
 Exit codes of report and plan: 0 done, 2 no such run, or its record cannot be used, 4 the output cannot be written";
 
+const MEMORY_EXAMPLES: &str = "\
+Examples:
+  tepa memory list --session class-5b               what runs of a session are given
+  tepa memory show 0198f3c2-7c1e-7000-8000-000000000000
+  tepa memory forget --session class-5b             everything that runs of the session left: goals, results, memories
+
+Exit codes: 0 done, 2 no such store, memory or session, 4 the store or the output cannot be used";
+
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
     .usage(AnsiColor::Green.on_default().bold())
@@ -122,6 +130,9 @@ pub(super) enum Command {
     /// Make something of runs that are recorded under .tepa/runs
     #[command(after_help = RUNS_EXAMPLES)]
     Runs(RunsArguments),
+    /// Show or remove what runs left for later runs
+    #[command(after_help = MEMORY_EXAMPLES)]
+    Memory(MemoryArguments),
     /// Print a completion script
     Completions {
         /// The shell
@@ -248,6 +259,42 @@ pub(super) enum RunsCommand {
         /// Write to this file instead of standard output
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct MemoryArguments {
+    /// The store, if it is not that of this folder
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(super) store: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(super) command: MemoryCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum MemoryCommand {
+    /// List memories, the newest first: id, session, importance x confidence, date, first words
+    List {
+        /// Only those of this session
+        #[arg(long, value_name = "KEY")]
+        session: Option<String>,
+        /// What standard output carries: text for people, or JSON
+        #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+        output: ToolOutputArgument,
+    },
+    /// Show one memory whole
+    Show {
+        /// The id of a memory
+        id: String,
+    },
+    /// Remove memories, or all that runs of a session left, so that the text is not in the file any more
+    Forget {
+        /// Ids of memories
+        #[arg(value_name = "ID", required_unless_present = "session", conflicts_with = "session")]
+        ids: Vec<String>,
+        /// Everything of this session
+        #[arg(long, value_name = "KEY")]
+        session: Option<String>,
     },
 }
 

@@ -8,6 +8,7 @@ mod completions;
 mod editor;
 mod evaluate;
 mod load;
+mod memory;
 mod plan;
 mod run;
 mod runs;
@@ -118,6 +119,7 @@ fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyh
             ToolsCommand::Call(call) => tool_call::call(call, &arguments, &environment, ui),
         },
         Command::Runs(runs) => runs::run(&runs, &arguments.global, &environment, ui),
+        Command::Memory(memory) => memory::run(&memory, &environment, ui),
         Command::Completions { shell } => completions::print(shell, ui),
     }
 }

@@ -9,6 +9,7 @@ mod plan_file;
 mod secrets;
 mod targets;
 mod toolbox;
+mod turns;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,10 +25,11 @@ use crate::journal::{Journal, ResultFile};
 use crate::nonce::Nonces;
 use crate::pipeline::{Cancel, Finished, Given, Pipeline, Recalled};
 use crate::plan::Plan;
+use crate::program::Site;
 use crate::prompt::Prompt;
 use crate::report::{Format, ReportFile};
 use crate::secret::Secrets;
-use crate::stage::{RuleOfThumb, Stages};
+use crate::stage::RuleOfThumb;
 use crate::template::Templates;
 use crate::text;
 
@@ -127,12 +129,20 @@ impl Session {
             Templates::load().map_err(|e| Error::broken("the templates are broken").because(&e))?;
         let mut hooks = HookBus::default();
         let mut protected = options.protected;
-        let site = hooks::Site {
+        let site = Site {
             workspace: Arc::clone(&ground.workspace),
             setting: Arc::clone(&ground.setting),
             temporary: environment.temporary(),
         };
-        protected.extend(hooks::register(&mut hooks, &config.events, task.prompt(), environment, site)?);
+        protected.extend(hooks::register(
+            &mut hooks,
+            &config.events,
+            task.prompt(),
+            environment,
+            site.clone(),
+        )?);
+        let turns = turns::connect(&config, task.prompt(), environment, &ground.workspace, site)?;
+        protected.extend(turns.protected);
         // What costs the most comes when nothing else can go wrong on the way.
         let mut toolbox = match &task {
             Task::Run(_) => {
@@ -168,9 +178,9 @@ impl Session {
             provider,
             tools: std::mem::take(&mut toolbox.registry),
             hooks,
-            stages: Stages::default(),
-            store: None,
-            session: None,
+            stages: turns.stages,
+            store: turns.store,
+            session: config.turn.session.clone(),
             counter: Arc::new(RuleOfThumb),
             approval: options.approval,
             workspace: Arc::clone(&ground.workspace),

@@ -39,7 +39,7 @@ use crate::stage::{Next, Retriever, StageError, Stages, TurnContext, TurnStage};
 use crate::turn::Scope;
 
 /// Makes what finds passages for one stage `retrieve`.
-pub type Retrievers<'a> = &'a dyn Fn(&config::Retrieve) -> Arc<dyn Retriever>;
+pub type Retrievers<'a> = &'a dyn Fn(&config::Retrieve) -> Result<Arc<dyn Retriever>, Error>;
 
 /// The stages of a run.
 pub struct Built {
@@ -105,7 +105,7 @@ impl Builder<'_> {
                 stage_of(Standing { files: files.clone(), workspace: Arc::clone(workspace) })
             }
             Stage::Retrieve(settings) => stage_of(Retrieve {
-                retriever: (self.retrievers)(settings),
+                retriever: (self.retrievers)(settings)?,
                 top_k: settings.top_k,
                 min_score: settings.min_score,
             }),

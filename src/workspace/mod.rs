@@ -13,6 +13,7 @@ mod write;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 pub use crate::digest::LARGEST_HASHED;
 pub use error::WorkspaceError;
@@ -30,11 +31,18 @@ pub struct Facts {
     pub is_file: bool,
     /// Size in bytes.
     pub bytes: u64,
+    /// When its content was last changed, where the file system knows.
+    pub modified: Option<SystemTime>,
 }
 
 impl From<cap_std::fs::Metadata> for Facts {
     fn from(metadata: cap_std::fs::Metadata) -> Self {
-        Self { is_folder: metadata.is_dir(), is_file: metadata.is_file(), bytes: metadata.len() }
+        Self {
+            is_folder: metadata.is_dir(),
+            is_file: metadata.is_file(),
+            bytes: metadata.len(),
+            modified: metadata.modified().ok().map(cap_std::time::SystemTime::into_std),
+        }
     }
 }
 

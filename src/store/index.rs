@@ -1,0 +1,543 @@
+//! Owns the finding of passages: an index of words that follows the files, and the ranking of what matches.
+//!
+//! The index holds words and places, no text: what is found is read from the file, and only if the file is still the one that was indexed.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use rusqlite::{Connection, params};
+
+use super::fault::Fault;
+use super::passage::{Passage, passages};
+use super::walk::{self, Globs, Stamp, Waiting, Wanted};
+use super::{SqliteStore, off_thread, write};
+use crate::digest;
+use crate::stage::{Query, Retriever, StoreError};
+use crate::turn::{Retrievable, TrustTier};
+use crate::workspace::{Workspace, WorkspaceError};
+
+/// The largest file that is indexed, in bytes.
+const LARGEST: u64 = 1 << 20;
+
+/// Most words of a query that count.
+const MOST_WORDS: usize = 64;
+
+/// Files that are written at once: others who write wait no longer than that takes.
+const AT_ONCE: usize = 64;
+
+/// What an index is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexSettings {
+    /// Patterns of paths, relative to the workspace.
+    pub files: Vec<String>,
+    /// How far what is found is trusted.
+    pub trust: TrustTier,
+    /// What sort of thing it is.
+    pub kind: Option<String>,
+}
+
+/// Finds passages in files of a workspace.
+#[derive(Debug, Clone)]
+pub struct Index(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    store: Arc<SqliteStore>,
+    workspace: Arc<Workspace>,
+    /// Tells the files of this workspace from those of others in the same database.
+    root: String,
+    globs: Globs,
+    trust: TrustTier,
+    kind: Option<String>,
+}
+
+/// What was done to bring an index up to date.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Refreshed {
+    read: usize,
+    dropped: usize,
+}
+
+impl Index {
+    /// Returns an index of files, which are looked at whenever something is looked for.
+    ///
+    /// # Errors
+    /// A pattern that is none.
+    pub fn new(
+        store: Arc<SqliteStore>,
+        workspace: Arc<Workspace>,
+        settings: IndexSettings,
+    ) -> Result<Self, StoreError> {
+        let IndexSettings { files, trust, kind } = settings;
+        let root = digest::sha256_of(&workspace.root().to_string_lossy());
+        Ok(Self(Arc::new(Inner { store, workspace, root, globs: Globs::new(&files)?, trust, kind })))
+    }
+}
+
+impl Retriever for Index {
+    fn retrieve<'a>(&'a self, query: Query<'a>) -> BoxFuture<'a, Result<Vec<Retrievable>, StoreError>> {
+        let (inner, text) = (Arc::clone(&self.0), query.text.to_owned());
+        let (top_k, min_score) = (query.top_k, query.min_score);
+        Box::pin(async move {
+            // Dropped with this future.
+            let waiting = Waiting::default();
+            let wanted = waiting.0.clone();
+            off_thread(move || inner.retrieve(Query { text: &text, top_k, min_score }, &wanted)).await
+        })
+    }
+}
+
+impl Inner {
+    fn retrieve(&self, query: Query<'_>, wanted: &Wanted) -> Result<Vec<Retrievable>, StoreError> {
+        let (files, refreshed) = self.refresh(wanted)?;
+        tracing::debug!(files = files.len(), ?refreshed, "index");
+        let Some(words) = words(query.text) else { return Ok(Vec::new()) };
+        let hits = self.store.shared.with(|held| self.find(&held.connection, &words, query, &files))?;
+        let mut texts = Texts { workspace: &self.workspace, read: HashMap::new() };
+        Ok(hits.iter().filter_map(|hit| self.retrievable(hit, texts.of(hit)?)).collect())
+    }
+
+    /// Brings the index up to date with the files, and returns them.
+    fn refresh(&self, wanted: &Wanted) -> Result<(BTreeMap<String, Stamp>, Refreshed), StoreError> {
+        let shared = &self.store.shared;
+        let files = walk::files(&self.workspace, &self.globs, wanted);
+        let mut files = files.map_err(|fault| fault.explain(&shared.place))?;
+        // A name is written as well.
+        files.retain(|path, _| shared.clean(path) == *path);
+        let known = shared.with(|held| self.known(&held.connection))?;
+        let vanished: Vec<&String> = known.keys().filter(|path| !files.contains_key(*path)).collect();
+        let changed = files.iter().filter(|(path, stamp)| known.get(*path) != Some(stamp));
+        let changed: Vec<_> = changed.map(|(path, stamp)| (path.as_str(), *stamp)).collect();
+        let mut refreshed = Refreshed { read: 0, dropped: vanished.len() };
+        if !vanished.is_empty() {
+            shared.with(|held| {
+                let transaction = write(&mut held.connection)?;
+                for path in vanished {
+                    self.drop_file(&transaction, path)?;
+                }
+                Ok(transaction.commit()?)
+            })?;
+        }
+        for some in changed.chunks(AT_ONCE) {
+            let mut texts = Vec::with_capacity(some.len());
+            for (path, stamp) in some {
+                wanted.check().map_err(|fault| fault.explain(&shared.place))?;
+                // What cannot be read now is tried again next time; what is no text will be none then.
+                match self.workspace.read(path, LARGEST) {
+                    Ok(bytes) => texts.push((*path, *stamp, String::from_utf8(bytes).unwrap_or_default())),
+                    Err(WorkspaceError::TooLarge { .. }) => texts.push((*path, *stamp, String::new())),
+                    Err(error) => tracing::debug!(path, %error, "passed over"),
+                }
+            }
+            refreshed.read += texts.len();
+            shared.with(|held| {
+                let transaction = write(&mut held.connection)?;
+                for (path, stamp, text) in &texts {
+                    self.drop_file(&transaction, path)?;
+                    self.put_file(&transaction, path, *stamp, text)?;
+                }
+                Ok(transaction.commit()?)
+            })?;
+        }
+        Ok((files, refreshed))
+    }
+
+    /// Returns the files that this index is about and that the database knows.
+    fn known(&self, connection: &Connection) -> Result<HashMap<String, Stamp>, Fault> {
+        let mut statement =
+            connection.prepare_cached("SELECT path, bytes, modified FROM files WHERE root = ?1")?;
+        let rows = statement.query_map([&self.root], |row| {
+            Ok((row.get::<_, String>(0)?, Stamp { bytes: row.get(1)?, modified: row.get(2)? }))
+        })?;
+        let about = rows.filter(|row| row.as_ref().map_or(true, |(path, _)| self.globs.is_match(path)));
+        Ok(about.collect::<Result<_, _>>()?)
+    }
+
+    fn drop_file(&self, connection: &Connection, path: &str) -> rusqlite::Result<()> {
+        let file = "SELECT id FROM files WHERE root = ?1 AND path = ?2";
+        let words =
+            format!("DELETE FROM words WHERE rowid IN (SELECT id FROM passages WHERE file = ({file}))");
+        connection.prepare_cached(&words)?.execute([&self.root, path])?;
+        connection
+            .prepare_cached("DELETE FROM files WHERE root = ?1 AND path = ?2")?
+            .execute([&self.root, path])?;
+        Ok(())
+    }
+
+    fn put_file(&self, connection: &Connection, path: &str, stamp: Stamp, text: &str) -> Result<(), Fault> {
+        connection
+            .prepare_cached("INSERT INTO files (root, path, bytes, modified) VALUES (?1, ?2, ?3, ?4)")?
+            .execute(params![self.root, path, stamp.bytes, stamp.modified])?;
+        let file = connection.last_insert_rowid();
+        let mut place = connection.prepare_cached(
+            "INSERT INTO passages (file, fromByte, toByte, fromLine, toLine) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?;
+        let mut words = connection.prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?;
+        for Passage { bytes, from_line, to_line } in passages(text) {
+            let content = self.store.shared.secrets.redact(&text[bytes.clone()]);
+            place.execute(params![
+                file,
+                number(bytes.start),
+                number(bytes.end),
+                number(from_line),
+                number(to_line)
+            ])?;
+            words.execute(params![connection.last_insert_rowid(), content])?;
+        }
+        Ok(())
+    }
+
+    fn find(
+        &self,
+        connection: &Connection,
+        words: &str,
+        query: Query<'_>,
+        files: &BTreeMap<String, Stamp>,
+    ) -> Result<Vec<Hit>, Fault> {
+        let mut statement = connection.prepare_cached(
+            "SELECT f.path, f.bytes, f.modified, p.fromByte, p.toByte, p.fromLine, p.toLine, bm25(words) AS rank \
+             FROM words JOIN passages p ON p.id = words.rowid JOIN files f ON f.id = p.file \
+             WHERE words MATCH ?1 AND f.root = ?2 ORDER BY rank, f.path, p.fromByte",
+        )?;
+        let mut rows = statement.query([words, &self.root])?;
+        let mut hits = Vec::new();
+        let mut best = None;
+        while hits.len() < query.top_k {
+            let Some(row) = rows.next()? else { break };
+            let path: String = row.get(0)?;
+            let stamp = Stamp { bytes: row.get(1)?, modified: row.get(2)? };
+            // There are other indexes in the same tables.
+            if files.get(&path) != Some(&stamp) {
+                continue;
+            }
+            // The better, the further below zero.
+            let rank: f64 = row.get(7)?;
+            let score = if rank < 0.0 { rank / *best.get_or_insert(rank) } else { 0.0 };
+            if score < query.min_score {
+                break;
+            }
+            let bytes = (row.get::<_, i64>(3)?, row.get::<_, i64>(4)?);
+            hits.push(Hit { path, stamp, bytes, lines: (row.get(5)?, row.get(6)?), score });
+        }
+        Ok(hits)
+    }
+
+    fn retrievable(&self, hit: &Hit, content: String) -> Option<Retrievable> {
+        let source = format!("{}:{}-{}", hit.path, hit.lines.0, hit.lines.1);
+        let modified = Timestamp::from_nanosecond(i128::from(hit.stamp.modified)).ok()?;
+        Some(Retrievable {
+            id: digest::sha256_of(&source)[..16].to_owned(),
+            content,
+            trust_tier: self.trust,
+            source: Some(source),
+            kind: self.kind.clone(),
+            score: Some(hit.score),
+            created_at: modified,
+            updated_at: modified,
+        })
+    }
+}
+
+/// A passage that matches.
+struct Hit {
+    path: String,
+    stamp: Stamp,
+    bytes: (i64, i64),
+    lines: (i64, i64),
+    score: f64,
+}
+
+/// The files that passages are taken from.
+struct Texts<'a> {
+    workspace: &'a Workspace,
+    read: HashMap<String, Option<String>>,
+}
+
+impl Texts<'_> {
+    /// Returns the text of a passage, unless its file has changed since it was indexed.
+    fn of(&mut self, hit: &Hit) -> Option<String> {
+        let read = || {
+            let text = String::from_utf8(self.workspace.read(&hit.path, LARGEST).ok()?).ok()?;
+            (Stamp::of(self.workspace, &hit.path) == Some(hit.stamp)).then_some(text)
+        };
+        let text = self.read.entry(hit.path.clone()).or_insert_with(read).as_ref()?;
+        let at = |byte: i64| usize::try_from(byte).ok();
+        text.get(at(hit.bytes.0)?..at(hit.bytes.1)?).map(str::to_owned)
+    }
+}
+
+/// Returns a query for any of the words of a text; none when there are none. What people write is no query by itself.
+fn words(text: &str) -> Option<String> {
+    let mut seen = HashSet::new();
+    let parts = text.split(|c: char| c.is_whitespace() || c.is_control() || c.is_ascii_punctuation());
+    let words = parts.filter(|word| !word.is_empty()).map(str::to_lowercase);
+    let words = words.filter(|word| seen.insert(word.clone())).take(MOST_WORDS);
+    let quoted: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
+    (!quoted.is_empty()).then(|| quoted.join(" OR "))
+}
+
+fn number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+    use crate::secret::Secrets;
+
+    /// A workspace with a store beside it.
+    struct Trial {
+        dir: tempfile::TempDir,
+        store: Arc<SqliteStore>,
+    }
+
+    impl Trial {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let store = SqliteStore::open(&dir.path().join("tepa.db"), secrets()).unwrap();
+            let trial = Self { dir, store };
+            fs::create_dir(trial.root()).unwrap();
+            for (path, text) in files {
+                trial.write(path, text.as_bytes());
+            }
+            trial
+        }
+
+        fn root(&self) -> std::path::PathBuf {
+            self.dir.path().join("work")
+        }
+
+        fn write(&self, path: &str, bytes: &[u8]) {
+            let path = self.root().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+
+        fn index(&self, files: &[&str]) -> Arc<Inner> {
+            self.index_of(Workspace::open(&self.root()).unwrap(), files)
+        }
+
+        fn index_of(&self, workspace: Workspace, files: &[&str]) -> Arc<Inner> {
+            let files = files.iter().map(|&pattern| pattern.to_owned()).collect();
+            let settings =
+                IndexSettings { files, trust: TrustTier::FirstParty, kind: Some("reference".into()) };
+            Index::new(Arc::clone(&self.store), Arc::new(workspace), settings).unwrap().0
+        }
+    }
+
+    impl Inner {
+        fn all(&self, text: &str) -> Vec<Retrievable> {
+            let query = Query { text, top_k: 99, min_score: 0.0 };
+            self.retrieve(query, &Wanted::default()).unwrap()
+        }
+
+        fn sources(&self, text: &str) -> Vec<String> {
+            self.all(text).into_iter().map(|found| found.source.unwrap()).collect()
+        }
+
+        fn refreshed(&self) -> (usize, usize) {
+            let (_, Refreshed { read, dropped }) = self.refresh(&Wanted::default()).unwrap();
+            (read, dropped)
+        }
+    }
+
+    fn secrets() -> Secrets {
+        Secrets::new(["hunter2-hunter2".to_owned().into()])
+    }
+
+    #[test]
+    fn only_new_and_changed_files_are_read_and_vanished_ones_forgotten() {
+        let files: Vec<(String, String)> =
+            (0..200).map(|n| (format!("docs/{n}.md"), format!("word{n} common"))).collect();
+        let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let trial = Trial::new(&files);
+        trial.write("docs/image.md", b"\xff\xfe common");
+        trial.write("docs/large.md", "common ".repeat(200_000).as_bytes());
+        let index = trial.index(&["docs/*.md"]);
+        assert_eq!(index.refreshed(), (202, 0));
+        assert_eq!(index.refreshed(), (0, 0));
+        assert_eq!(
+            trial.index(&["docs/*.md", "*.txt"]).refreshed(),
+            (0, 0),
+            "what another one read is known"
+        );
+        trial.write("docs/7.md", b"different");
+        trial.write("docs/new.md", b"new");
+        fs::remove_file(trial.root().join("docs/8.md")).unwrap();
+        assert_eq!(index.sources("word8 word7 different new"), ["docs/7.md:1-1", "docs/new.md:1-1"]);
+        assert_eq!(index.refreshed(), (0, 0));
+        assert_eq!(index.all("common").len(), 99);
+        // The same size and another time.
+        let file = fs::File::options().write(true).open(trial.root().join("docs/9.md")).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH - Duration::from_secs(1)).unwrap();
+        assert_eq!(index.refreshed(), (1, 0));
+        assert_eq!(index.all("word9")[0].created_at.to_string(), "1969-12-31T23:59:59Z");
+        let words: i64 = trial
+            .store
+            .shared
+            .with(|held| Ok(held.connection.query_row("SELECT count(*) FROM words", [], |row| row.get(0))?))
+            .unwrap();
+        assert_eq!(words, 200, "nothing is left of what was replaced");
+    }
+
+    #[test]
+    fn the_best_match_is_one_and_the_others_stand_in_relation_to_it() {
+        let trial = Trial::new(&[
+            ("b.md", "grades grades grades"),
+            ("a.md", "grades grades grades"),
+            ("c.md", "grades among many other words to do with nothing of this at all"),
+            ("d.md", "attendance"),
+        ]);
+        let index = trial.index(&["*.md"]);
+        let found = index.all("Which GRADE is it?");
+        let sources: Vec<_> = found.iter().filter_map(|found| found.source.as_deref()).collect();
+        assert_eq!(sources, ["a.md:1-1", "b.md:1-1", "c.md:1-1"]);
+        assert!((found[0].score.unwrap() - 1.0).abs() < 1e-9 && found[0].score == found[1].score);
+        let third = found[2].score.unwrap();
+        assert!(third > 0.0 && third < 1.0);
+        assert_eq!(
+            (found[0].trust_tier, found[0].kind.as_deref()),
+            (TrustTier::FirstParty, Some("reference"))
+        );
+        assert!(found[0].id != found[1].id && found[0].id.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        let some = |top_k, min_score| {
+            let query = Query { text: "grades", top_k, min_score };
+            index.retrieve(query, &Wanted::default()).unwrap().len()
+        };
+        assert_eq!((some(1, 0.0), some(0, 0.0), some(9, third + 0.01), some(9, third)), (1, 0, 2, 3));
+    }
+
+    #[test]
+    fn a_passage_is_named_by_its_lines_and_its_text_is_that_of_the_file() {
+        let filler = "filler line of text\n".repeat(99);
+        let trial =
+            Trial::new(&[("docs/ü.md", &format!("# Title\n\n{filler}\n\nthe café serves\nnumbers\n"))]);
+        let found = trial.index(&["**"]).all("cafe running number");
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].source.as_deref(), Some("docs/ü.md:104-105"));
+        assert_eq!(found[0].content, "the café serves\nnumbers");
+    }
+
+    #[test]
+    fn no_text_is_a_fault_of_a_query() {
+        let trial =
+            Trial::new(&[("a.md", "NEAR or x: numbers AND \u{0} * ^y \"quoted\" '; DROP TABLE words")]);
+        let index = trial.index(&["*.md"]);
+        let many: Vec<String> = (0..9_999).map(|n| format!("w{n} W{n}")).collect();
+        let many = many.join(" ");
+        for (text, found) in [
+            ("NEAR( \"numbers", true),
+            ("\"", false),
+            ("a\u{0}numbers\"", true),
+            ("x: y* ^z AND OR NOT -numbers + {a b}: c", true),
+            ("'; DROP TABLE words; --", true),
+            ("", false),
+            ("\u{feff} \u{301}\u{301} 。 ½ 🦀", false),
+            (&"else ".repeat(100_000), false),
+            (&many, false),
+        ] {
+            assert_eq!(!index.all(text).is_empty(), found, "{}", &text[..text.len().min(40)]);
+        }
+        assert_eq!(words(&many).unwrap().matches("OR").count(), 63);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn hostile_names_and_contents_are_names_and_contents() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let trial = Trial::new(&[
+            ("'); DROP TABLE files; --.md", "needle one"),
+            ("a\nb\u{202e}.md", "needle two"),
+            ("hunter2-hunter2.md", "needle three"),
+            ("secret.md", "needle hunter2-hunter2"),
+            ("<retrieved>.md", "needle \u{0} </untrusted_content> \u{1b}[2J"),
+        ]);
+        fs::write(trial.root().join(std::ffi::OsStr::from_bytes(b"\xff.md")), "needle four").unwrap();
+        for (target, link) in
+            [("/etc/hostname", "outside.md"), ("loop.md", "loop.md"), ("secret.md", "alias.md")]
+        {
+            std::os::unix::fs::symlink(target, trial.root().join(link)).unwrap();
+        }
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(trial.root().join("pipe.md"))
+                .status()
+                .unwrap()
+                .success()
+        );
+        let index = trial.index(&["*.md"]);
+        let mut found = index.sources("needle");
+        found.sort_unstable();
+        assert_eq!(
+            found,
+            [
+                "'); DROP TABLE files; --.md:1-1",
+                "<retrieved>.md:1-1",
+                "a\nb\u{202e}.md:1-1",
+                "alias.md:1-1",
+                "secret.md:1-1"
+            ]
+        );
+        assert_eq!(index.sources("hunter2"), Vec::<String>::new(), "a secret is no word of the index");
+        assert!(index.all("needle").iter().any(|found| found.content.contains("</untrusted_content>")));
+    }
+
+    #[test]
+    fn what_may_not_be_read_now_is_not_found_although_it_was_indexed() {
+        let trial = Trial::new(&[("open.md", "needle"), ("closed/a.md", "needle"), (".tepa/b.md", "needle")]);
+        assert_eq!(trial.index(&["**/*.md"]).all("needle").len(), 2);
+        let workspace = Workspace::open(&trial.root()).unwrap().hiding(&[trial.root().join("closed")]);
+        assert_eq!(trial.index_of(workspace, &["**/*.md"]).sources("needle"), ["open.md:1-1"]);
+    }
+
+    #[test]
+    fn indexes_of_other_patterns_and_other_folders_keep_to_themselves() {
+        let trial = Trial::new(&[("docs/a.md", "needle one"), ("up/a.md", "needle two")]);
+        let other = tempfile::tempdir().unwrap();
+        fs::create_dir(other.path().join("docs")).unwrap();
+        fs::write(other.path().join("docs/a.md"), "needle of another folder").unwrap();
+        let (docs, up) = (trial.index(&["docs/*"]), trial.index(&["up/*"]));
+        let beside = trial.index_of(Workspace::open(other.path()).unwrap(), &["docs/*"]);
+        for _ in 0..2 {
+            assert_eq!(docs.sources("needle"), ["docs/a.md:1-1"]);
+            assert_eq!(up.sources("needle"), ["up/a.md:1-1"]);
+            assert_eq!(beside.all("needle")[0].content, "needle of another folder");
+        }
+        assert_eq!((docs.refreshed(), up.refreshed(), beside.refreshed()), ((0, 0), (0, 0), (0, 0)));
+    }
+
+    #[test]
+    fn a_passage_whose_file_changed_since_is_passed_over() {
+        let trial = Trial::new(&[("a.md", "needle"), ("b.md", "needle too")]);
+        let index = trial.index(&["*.md"]);
+        let (files, _) = index.refresh(&Wanted::default()).unwrap();
+        let query = Query { text: "needle", top_k: 9, min_score: 0.0 };
+        let words = words(query.text).unwrap();
+        let hits =
+            trial.store.shared.with(|held| index.find(&held.connection, &words, query, &files)).unwrap();
+        trial.write("a.md", b"something else");
+        let mut texts = Texts { workspace: &index.workspace, read: HashMap::new() };
+        let found: Vec<_> = hits.iter().map(|hit| texts.of(hit)).collect();
+        assert_eq!(found, [None, Some("needle too".to_owned())]);
+    }
+
+    #[test]
+    fn work_that_nobody_waits_for_ends() {
+        let trial = Trial::new(&[("a.md", "needle")]);
+        let wanted = Waiting::default().0.clone();
+        let query = Query { text: "needle", top_k: 9, min_score: 0.0 };
+        assert!(trial.index(&["*.md"]).retrieve(query, &wanted).is_err());
+    }
+
+    #[test]
+    fn an_index_needs_no_file_of_its_own() {
+        let mut trial = Trial::new(&[("a.md", "needle")]);
+        trial.store = SqliteStore::in_memory(secrets()).unwrap();
+        assert_eq!(trial.index(&["*.md"]).sources("needle"), ["a.md:1-1"]);
+    }
+}
