@@ -6,7 +6,7 @@ use super::args::ValidateArguments;
 use super::load;
 use super::status::ExitStatus;
 use super::ui::Ui;
-use crate::config::Environment;
+use crate::config::{self, Environment};
 use crate::prompt;
 use crate::source::{Diagnostics, Document, SourceFile, UnknownKeys};
 use crate::text;
@@ -51,33 +51,17 @@ fn check(file: SourceFile, unknown: UnknownKeys) -> Diagnostics {
         Err(faults) => return faults,
     };
     let ended = if looks_like_config(document.value()) {
-        crate::config::load(&document, &crate::tools::NAMES, unknown).map(|(_, warnings)| warnings)
+        config::load(&document, &crate::tools::NAMES, unknown).map(|(_, warnings)| warnings)
     } else {
         prompt::load(&document, unknown).map(|(_, warnings)| warnings)
     };
     ended.unwrap_or_else(|faults| faults)
 }
 
-/// Keys that a configuration has and a prompt has not.
-const CONFIG_KEYS: [&str; 12] = [
-    "model",
-    "limits",
-    "tools",
-    "denyTools",
-    "customTools",
-    "mcpServers",
-    "sandbox",
-    "network",
-    "protect",
-    "logging",
-    "provider",
-    "baseUrl",
-];
-
 /// A file without any key of a prompt and with at least one of a configuration is a configuration.
 fn looks_like_config(value: &Value) -> bool {
     let has = |key: &&str| value.get(key).is_some();
     let prompt = ["goal", "expectedOutput"].iter().any(has);
-    let config = CONFIG_KEYS.iter().any(has);
+    let config = config::keys().iter().any(|key| value.get(key).is_some());
     config && !prompt
 }

@@ -61,6 +61,13 @@ pub struct ConfigFile {
     pub llm_log: Option<LlmLogFile>,
 }
 
+/// Returns the keys at the top of a configuration file.
+pub fn keys() -> Vec<String> {
+    let schema = schemars::schema_for!(ConfigFile).to_value();
+    let keys = schema.get("properties").and_then(Value::as_object);
+    keys.into_iter().flat_map(|keys| keys.keys().cloned()).collect()
+}
+
 /// What commands and file tools may touch.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
