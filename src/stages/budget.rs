@@ -112,3 +112,130 @@ impl Scale<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::Refusal;
+    use crate::stages::fake::{Trial, at, call, memory, message, passage};
+    use crate::turn::{self, Speaker, Thought};
+
+    fn full() -> Trial {
+        let mut trial = Trial::default();
+        let text = "x".repeat(400);
+        trial.context.turn = Assembled {
+            system_prompt: "Be kind.".to_owned(),
+            standing_instructions: vec![turn::Standing { source: "a".to_owned(), content: text.clone() }],
+            memories: vec![
+                memory("dear", 0.9, 0.1, 1),
+                memory("young", 0.2, 1.0, 5),
+                memory("old", 0.2, 1.0, 3),
+            ],
+            retrievables: vec![
+                passage("good", Some(0.9)),
+                passage("none", None),
+                passage("zero", Some(0.0)),
+                passage("fair", Some(0.5)),
+            ],
+            messages: vec![
+                message("m1", "t", Speaker::User, &text, 1),
+                message("m3", "t", Speaker::User, "newest", 3),
+                message("m2", "t", Speaker::Assistant, &text, 2),
+            ],
+            thoughts: vec![Thought { id: "h".into(), turn: "t".into(), content: text, created_at: at(1) }],
+            tool_calls: vec![
+                call("c1", "t", json!({}), json!("y".repeat(200)), 1),
+                call("c2", "t", json!({}), json!("y".repeat(200)), 2),
+            ],
+            trace: None,
+        };
+        trial
+    }
+
+    fn left(trial: &Trial) -> String {
+        let turn = &trial.context.turn;
+        let mut ids: Vec<&str> = Vec::new();
+        ids.extend(turn.tool_calls.iter().map(|call| call.id.as_str()));
+        ids.extend(turn.retrievables.iter().map(|passage| passage.id.as_str()));
+        ids.extend(turn.memories.iter().map(|memory| memory.id.as_str()));
+        ids.extend(turn.messages.iter().map(|message| message.id.as_str()));
+        ids.join(" ")
+    }
+
+    async fn fitted(limit: u64) -> Trial {
+        let mut trial = full();
+        let settings = config::Budget { context_window: limit + 7, reserve: 7, on_overflow: Refusal::Abort };
+        trial.run(Budget(settings)).await.unwrap();
+        trial
+    }
+
+    fn trace(trial: &Trial) -> Trace {
+        trial.context.turn.trace.clone().unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_fits_stays_whole_and_is_counted() {
+        let trial = fitted(100_000).await;
+        let Trace { limit, before, after, shed } = trace(&trial);
+        assert_eq!((limit, before, shed), (100_000, after, Vec::new()));
+        let trial = fitted(before).await;
+        assert_eq!(left(&trial), "c1 c2 good none zero fair dear young old m1 m3 m2");
+        assert_eq!(trial.context.aborted(), None);
+    }
+
+    #[tokio::test]
+    async fn s14_things_go_in_order_and_the_newest_message_never() {
+        let whole = "c1 c2 good none zero fair dear young old m1 m3 m2";
+        let mut goes: Vec<String> = Vec::new();
+        let mut before = whole.to_owned();
+        let mut limit = trace(&fitted(100_000).await).before;
+        // One token less than what is left makes exactly one more thing go.
+        loop {
+            let trial = fitted(limit - 1).await;
+            if trial.context.aborted().is_some() {
+                break;
+            }
+            let left = left(&trial);
+            let gone = before.split(' ').find(|id| !left.split(' ').any(|other| other == *id)).unwrap();
+            goes.push(gone.to_owned());
+            (before, limit) = (left, trace(&trial).after);
+        }
+        assert_eq!(goes.join(" "), "c1 c2 zero none fair good old young dear m1 m2");
+        assert_eq!(before, "m3");
+    }
+
+    #[tokio::test]
+    async fn the_trace_says_what_went_kind_by_kind() {
+        let all = trace(&fitted(100_000).await).before;
+        let one = trace(&fitted(all - 1).await);
+        assert_eq!((one.shed.len(), one.shed[0].of.as_str(), one.shed[0].count), (1, "toolCalls", 1));
+        assert_eq!(one.before - one.after, one.shed[0].tokens);
+        let everything = trace(&fitted(1).await);
+        let kinds: Vec<_> = everything.shed.iter().map(|shed| (shed.of.as_str(), shed.count)).collect();
+        assert_eq!(kinds, [("toolCalls", 2), ("retrievables", 4), ("memories", 3), ("messages", 2)]);
+        assert_eq!(all - everything.after, everything.shed.iter().map(|shed| shed.tokens).sum::<u64>());
+    }
+
+    #[tokio::test]
+    async fn what_cannot_fit_is_refused_or_an_error() {
+        let trial = fitted(200).await;
+        let reason = trial.context.aborted().unwrap();
+        let words = format!(
+            "what models would be given has about {} tokens without all that may be left out, and there is room for 200",
+            trace(&trial).after
+        );
+        assert_eq!(reason, words);
+        let mut trial = full();
+        let settings = config::Budget { context_window: 200, reserve: 0, on_overflow: Refusal::Error };
+        let fault = trial.run(Budget(settings)).await.unwrap_err();
+        assert!(fault.ends_with(&format!("stage `budget` failed: {words}")), "{fault}");
+        assert_eq!(left(&trial), "m3");
+        // The task alone counts as well.
+        let mut trial = Trial::of(json!({"goal": "g".repeat(2_000), "expectedOutput": "e"}));
+        let settings = config::Budget { context_window: 500, reserve: 0, on_overflow: Refusal::Abort };
+        trial.run(Budget(settings)).await.unwrap();
+        assert!(trial.context.aborted().is_some());
+    }
+}

@@ -90,6 +90,10 @@ struct Changes {
 
 impl Changes {
     fn read(answer: Value, scope: Scope) -> Result<Self, String> {
+        // A list would be read as the values of the keys in their order.
+        if !answer.is_object() {
+            return Err("it is no JSON object".to_owned());
+        }
         let changes: Self = serde_path_to_error::deserialize(answer).map_err(|error| {
             let (path, why) = (error.path().to_string(), error.inner());
             if path == "." { why.to_string() } else { format!("{why} at `{path}`") }
@@ -146,5 +150,150 @@ impl Changes {
 fn put<T>(place: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *place = value;
+    }
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::check::CommandLine;
+    use crate::outcome::{Evaluation, Verdict};
+    use crate::process::Setting;
+    use crate::program::{Call, Site};
+    use crate::script::Outputs;
+    use crate::stages::fake::{Trial, memory, passage};
+    use crate::workspace::Workspace;
+
+    fn asked(script: &str, scope: Scope, folder: &std::path::Path) -> CommandStage {
+        let workspace = Arc::new(Workspace::open(folder).unwrap());
+        let path = ("PATH".into(), std::env::var_os("PATH").unwrap_or_default());
+        let setting = Setting { environment: [path].into(), supervisor: None };
+        let site = Site { workspace, setting: Arc::new(setting), temporary: folder.to_owned() };
+        let line = CommandLine::Shell(script.to_owned());
+        let call = Call { line, env: indexmap::IndexMap::new(), network: None, timeout: None };
+        let outputs = Outputs::of(Trial::default().context.prompt(), &site.workspace);
+        let program = Program::prepare("it", call, &outputs, &Arc::new(site)).unwrap();
+        CommandStage { program, scope }
+    }
+
+    /// Runs a stage that says `answer`.
+    async fn answered(answer: &Value, scope: Scope) -> (Trial, Result<(), String>) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut trial = Trial::at(scope);
+        trial.context.turn.memories.push(memory("kept", 0.5, 0.5, 1));
+        trial.context.stash.set("a", 1);
+        let ended = trial.run(asked(&format!("cat <<'.'\n{answer}\n."), scope, folder.path())).await;
+        (trial, ended)
+    }
+
+    #[tokio::test]
+    async fn a_program_is_told_everything_that_there_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut trial = Trial::default();
+        trial.context.turn.retrievables.push(passage("p", None));
+        trial.context.stash.set("a.b", 1);
+        trial.run(asked("cat > told.json", Scope::TurnInput, folder.path())).await.unwrap();
+        let told = || -> Value {
+            serde_json::from_slice(&std::fs::read(folder.path().join("told.json")).unwrap()).unwrap()
+        };
+        let data = told();
+        assert_eq!(data["event"], "turn-input");
+        let mut data = data["data"].clone();
+        assert_eq!(data["retrievables"][0].take()["trustTier"], "third-party-private");
+        assert_eq!(
+            data,
+            json!({"id": "now", "session": "s", "tools": ["file_read"], "cycle": 0, "stash": {"a": {"b": 1}},
+                "prompt": {"goal": "Go.", "context": {}, "expectedOutput": "There."}, "systemPrompt": "",
+                "standingInstructions": [], "memories": [], "retrievables": [null], "messages": [],
+                "thoughts": [], "toolCalls": [], "trace": null})
+        );
+        trial.scope = Scope::DispatchOutput;
+        trial.context.begin_cycle(2);
+        trial.context.judge(Evaluation::new(Verdict::Fail, 0.5));
+        trial.run(asked("cat > told.json", Scope::DispatchOutput, folder.path())).await.unwrap();
+        let data = told();
+        assert_eq!((&data["event"], &data["data"]["cycle"]), (&json!("dispatch-output"), &json!(2)));
+        assert_eq!(data["data"]["evaluation"]["verdict"], "fail");
+    }
+
+    #[tokio::test]
+    async fn what_is_answered_takes_the_place_of_what_there_is_and_the_rest_stays() {
+        let answer = json!({
+            "systemPrompt": "Be kind.",
+            "standingInstructions": [{"source": "a", "content": "b"}],
+            "retrievables": [passage("p", Some(0.5))],
+            "stash": {"b": 2},
+        });
+        let (trial, ended) = answered(&answer, Scope::TurnInput).await;
+        ended.unwrap();
+        let turn = &trial.context.turn;
+        assert_eq!((turn.system_prompt.as_str(), turn.standing_instructions.len()), ("Be kind.", 1));
+        assert_eq!((turn.retrievables.len(), turn.memories.len()), (1, 1));
+        assert_eq!(json!(trial.context.stash), json!({"a": 1, "b": 2}));
+        let (trial, _) = answered(&json!({"memories": []}), Scope::DispatchInput).await;
+        assert!(trial.context.turn.memories.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_program_refuses_in_two_ways_and_withholds_a_pass_in_one_place() {
+        let (trial, ended) = answered(&json!({"abort": "too dear"}), Scope::TurnInput).await;
+        assert_eq!((ended, trial.context.aborted()), (Ok(()), Some("too dear")));
+        let (trial, ended) = answered(&json!({"withhold": "too short"}), Scope::DispatchOutput).await;
+        assert_eq!((ended, trial.context.withheld()), (Ok(()), Some("too short")));
+        let folder = tempfile::tempdir().unwrap();
+        let mut trial = Trial::default();
+        let stops = "echo no >&2; exit 2";
+        trial.run(asked(stops, Scope::TurnInput, folder.path())).await.unwrap();
+        assert_eq!(trial.context.aborted(), Some("no"));
+        let mut trial = Trial::default();
+        let fault = trial.run(asked("echo boom >&2; exit 1", Scope::TurnInput, folder.path())).await;
+        let words = "turn-input stage `echo boom >&2; exit 1` failed: exit code 1: boom";
+        assert_eq!(fault, Err(format!("E_INPUT_PIPELINE_ERROR: {words}")));
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_held_to_its_form() {
+        let mut untrusted = json!(passage("p", None));
+        untrusted.as_object_mut().unwrap().shift_remove("trustTier");
+        for (answer, scope, words) in [
+            (json!({"memoris": []}), Scope::TurnInput, "unknown field `memoris`"),
+            (json!([]), Scope::TurnInput, "it is no JSON object"),
+            (json!("kept"), Scope::TurnInput, "it is no JSON object"),
+            (
+                json!({"retrievables": [untrusted]}),
+                Scope::TurnInput,
+                "missing field `trustTier` at `retrievables[0]`",
+            ),
+            (json!({"memories": [{"id": "a"}]}), Scope::DispatchInput, "missing field `content`"),
+            (
+                json!({"memories": [memory("a", 0.5, 1.5, 1)]}),
+                Scope::TurnInput,
+                "`confidence` must be from 0 to 1, found 1.5",
+            ),
+            (
+                json!({"retrievables": [passage("a", Some(-1.0))]}),
+                Scope::TurnInput,
+                "`score` must be from 0 to 1, found -1",
+            ),
+            (
+                json!({"messages": []}),
+                Scope::TurnOutput,
+                "`messages` cannot be changed by a turn-output stage",
+            ),
+            (
+                json!({"systemPrompt": ""}),
+                Scope::DispatchOutput,
+                "`systemPrompt` cannot be changed by a dispatch-output stage",
+            ),
+            (json!({"withhold": "x"}), Scope::TurnOutput, "`withhold` is for dispatch-output stages"),
+        ] {
+            let (trial, ended) = answered(&answer, scope).await;
+            let fault = ended.unwrap_err();
+            assert!(fault.contains(&format!("failed: its answer cannot be used: {words}")), "{fault}");
+            assert_eq!(trial.context.turn.memories.len(), 1, "nothing of it counts");
+        }
     }
 }

@@ -188,6 +188,10 @@ impl Trial {
         Self::with(Some("s"), prompt)
     }
 
+    pub(super) fn at(scope: Scope) -> Self {
+        Self { scope, ..Self::default() }
+    }
+
     pub(super) fn without_session() -> Self {
         Self::with(None, json!({"goal": "Go.", "expectedOutput": "There."}))
     }

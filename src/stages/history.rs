@@ -84,3 +84,102 @@ fn cut(value: &mut Value) {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::stages::fake::{Trial, call, message};
+    use crate::turn::Speaker;
+
+    /// Stores a turn of two messages and one call that begins at `seconds`.
+    fn told(trial: &Trial, turn: &str, session: &str, acknowledged: bool, seconds: i64) {
+        let put = |id: &str, role, content: &str, at| {
+            let message = message(&format!("{turn}-{id}"), turn, role, content, at);
+            trial.store.put(turn, session, acknowledged, message);
+        };
+        put("asked", Speaker::User, "Do it.", seconds);
+        let call =
+            call(&format!("{turn}-call"), turn, json!({"path": "a"}), json!("x".repeat(3_000)), seconds);
+        trial.store.put(turn, session, acknowledged, call);
+        put("done", Speaker::Assistant, "It is done.", seconds + 1);
+    }
+
+    fn stored() -> Trial {
+        let trial = Trial::default();
+        for (turn, session, acknowledged) in [
+            ("one", "s", true),
+            ("two", "s", true),
+            ("failed", "s", false),
+            ("strange", "other", true),
+            ("three", "s", true),
+            ("now", "s", false),
+        ] {
+            told(&trial, turn, session, acknowledged, 10);
+        }
+        trial
+    }
+
+    async fn ids(max_turns: usize, budget_tokens: u64) -> (String, String) {
+        let mut trial = stored();
+        trial.run(History(config::History { max_turns, budget_tokens })).await.unwrap();
+        let messages = trial.context.turn.messages.iter().map(|message| message.id.as_str());
+        let calls = trial.context.turn.tool_calls.iter().map(|call| call.id.as_str());
+        (messages.collect::<Vec<_>>().join(" "), calls.collect::<Vec<_>>().join(" "))
+    }
+
+    #[tokio::test]
+    async fn s16_only_runs_that_passed_are_told_of_oldest_first() {
+        let (messages, calls) = ids(5, 100_000).await;
+        assert_eq!(messages, "one-asked one-done two-asked two-done three-asked three-done");
+        assert_eq!(calls, "one-call two-call three-call");
+        let (messages, _) = ids(1, 100_000).await;
+        assert_eq!(messages, "three-asked three-done");
+    }
+
+    #[tokio::test]
+    async fn a_turn_is_told_whole_its_calls_only_where_there_is_room() {
+        let trial = stored();
+        let messages = trial.store.all::<TurnMessage>();
+        let of = |turn: &str| -> u64 {
+            let of = messages.iter().filter(|message| message.turn == turn).cloned().collect::<Vec<_>>();
+            size(&trial.context, &of)
+        };
+        let (newest, before) = (of("three"), of("two"));
+        let mut calls = trial.store.all::<ToolCall>();
+        calls.retain(|call| call.turn == "three");
+        calls.iter_mut().for_each(shorten);
+        let call = size(&trial.context, &calls);
+        assert_eq!(ids(5, newest - 1).await, (String::new(), String::new()));
+        assert_eq!(ids(5, newest).await.0, "three-asked three-done");
+        assert_eq!(ids(5, newest + before - 1).await.0, "three-asked three-done");
+        let (messages, calls) = ids(5, newest + before).await;
+        assert_eq!((messages.as_str(), calls.as_str()), ("two-asked two-done three-asked three-done", ""));
+        let (messages, calls) = ids(5, newest + call).await;
+        assert_eq!((messages.as_str(), calls.as_str()), ("three-asked three-done", "three-call"));
+    }
+
+    #[tokio::test]
+    async fn long_texts_of_calls_are_cut_with_a_mark() {
+        let mut trial = Trial::default();
+        let long = json!({"deep": ["y".repeat(2_001)]});
+        let mut told = call("c", "t", long, json!("z".repeat(2_000)), 1);
+        told.error = Some("w".repeat(5_000));
+        trial.store.put("t", "s", true, message("m", "t", Speaker::User, "Do it.", 1));
+        trial.store.put("t", "s", true, told);
+        trial.run(History(config::History::default())).await.unwrap();
+        let call = &trial.context.turn.tool_calls[0];
+        let cut = format!("{}…", "y".repeat(1_999));
+        assert_eq!((&call.params["deep"][0], &call.output), (&json!(cut), &json!("z".repeat(2_000))));
+        assert_eq!(call.error.as_deref().map(|error| error.chars().count()), Some(2_000));
+    }
+
+    #[tokio::test]
+    async fn without_a_session_there_is_no_history() {
+        let mut trial = Trial::without_session();
+        told(&trial, "one", "s", true, 1);
+        trial.run(History(config::History::default())).await.unwrap();
+        assert!(trial.context.turn.is_empty());
+    }
+}

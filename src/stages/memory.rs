@@ -72,3 +72,70 @@ impl Work for Leaving {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Pattern;
+    use crate::outcome::{Evaluation, Verdict};
+    use crate::stages::fake::{Trial, at, memory, passage};
+    use crate::turn::{Scope, TrustTier};
+
+    fn ids(trial: &Trial) -> String {
+        trial.context.turn.memories.iter().map(|memory| memory.id.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[tokio::test]
+    async fn what_matters_and_is_sure_comes_first_and_the_newest_of_equals() {
+        let mut trial = Trial::default();
+        for (id, importance, confidence, seconds) in [
+            ("old", 0.5, 0.8, 1),
+            ("new", 0.8, 0.5, 2),
+            ("best", 0.9, 0.9, 1),
+            ("unsure", 1.0, 0.3, 9),
+            ("small", 0.1, 0.4, 9),
+        ] {
+            trial.store.put("t", "s", true, memory(id, importance, confidence, seconds));
+        }
+        trial.store.put("t", "other", true, memory("strange", 1.0, 1.0, 9));
+        trial.store.put("failed", "s", false, memory("failed", 1.0, 1.0, 9));
+        trial.run(Loading { min_confidence: 0.4, limit: 3 }).await.unwrap();
+        assert_eq!(ids(&trial), "best new old");
+        trial.run(Loading { min_confidence: 0.0, limit: 20 }).await.unwrap();
+        assert_eq!(ids(&trial), "best new old unsure small", "what is there already is not told twice");
+    }
+
+    #[tokio::test]
+    async fn without_a_session_there_is_nothing_to_load_or_to_leave() {
+        let mut trial = Trial::without_session();
+        trial.store.put("t", "s", true, memory("m", 1.0, 1.0, 1));
+        trial.run(Loading { min_confidence: 0.0, limit: 20 }).await.unwrap();
+        assert_eq!(ids(&trial), "");
+        leave(&mut trial, Some("Done.")).await;
+        assert_eq!(trial.store.all::<Memory>().len(), 1);
+    }
+
+    async fn leave(trial: &mut Trial, summary: Option<&str>) {
+        let summary = summary.map(str::to_owned);
+        trial.context.judge(Evaluation { summary, ..Evaluation::new(Verdict::Pass, 1.0) });
+        trial.scope = Scope::TurnOutput;
+        let redaction = Redaction(vec![Pattern::try_from("sk-[a-z]+".to_owned()).unwrap()]);
+        trial.run(Leaving { confidence: 0.7, importance: 0.2, redaction }).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_summary_is_left_with_the_least_trust_of_what_there_was_and_without_what_must_go() {
+        let mut trial = Trial::default();
+        trial.context.turn.retrievables.push(passage("a", None));
+        for summary in [None, Some(" \n")] {
+            leave(&mut trial, summary).await;
+            assert_eq!(trial.store.all::<Memory>(), []);
+        }
+        leave(&mut trial, Some(" Found sk-abc.\n")).await;
+        let left = trial.store.all::<Memory>().remove(0);
+        assert_eq!((left.content.as_str(), left.source.as_deref()), ("Found ***.", Some("run:now")));
+        assert_eq!((left.confidence, left.importance), (0.7, 0.2));
+        assert_eq!((left.trust_tier, left.created_at), (TrustTier::ThirdPartyPrivate, at(1_000)));
+        assert!(trial.context.turn.memories.is_empty(), "storing touches no collection");
+    }
+}

@@ -30,6 +30,7 @@ use self::retrieve::Retrieve;
 use self::safety::Safety;
 use self::standing::Standing;
 use self::telemetry::Telemetry;
+use crate::check::Pattern;
 use crate::config::{self, Config, Environment, Memory, Refusal, Stage};
 use crate::error::Error;
 use crate::program::{self, Call, Program, Site};
@@ -83,7 +84,7 @@ struct Builder<'a> {
     outputs: Outputs,
     site: Arc<Site>,
     retrievers: Retrievers<'a>,
-    redacted: Vec<crate::check::Pattern>,
+    redacted: Vec<Pattern>,
     protected: Vec<PathBuf>,
 }
 
@@ -190,4 +191,101 @@ fn refuse(context: &mut TurnContext, how: Refusal, reason: String) -> Result<(),
 fn task(context: &TurnContext) -> String {
     // It came from text, so it can become text again.
     serde_json::to_string(context.prompt()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use serde_json::{Value, json};
+
+    use super::fake::{Shelf, Trial, passage};
+    use super::*;
+    use crate::config::{Layers, Origin};
+    use crate::process::Setting;
+    use crate::turn::StageOutcome;
+    use crate::workspace::Workspace;
+
+    fn built(folder: &Path, settings: Value) -> Result<Built, String> {
+        let mut layers = Layers::defaults().unwrap();
+        layers.push(Origin::CommandLine, settings);
+        let config = layers.resolve().unwrap();
+        let environment = Environment::of(folder.to_owned(), Vec::<(OsString, OsString)>::new());
+        let workspace = Arc::new(Workspace::open(folder).unwrap());
+        let setting = Arc::new(Setting::default());
+        let site = Site { workspace, setting, temporary: folder.to_owned() };
+        let retrievers = |settings: &config::Retrieve| -> Arc<dyn Retriever> {
+            Arc::new(Shelf::of(vec![passage(&settings.files[0], None)]))
+        };
+        let prompt = Trial::default().context.prompt().clone();
+        build(&config, &prompt, &environment, site, &retrievers).map_err(|e| e.to_string())
+    }
+
+    #[tokio::test]
+    async fn stages_are_built_in_order_and_what_they_consist_of_is_protected() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("stage.sh"), "exit 0").unwrap();
+        std::fs::write(folder.path().join("AGENTS.md"), "Rules.").unwrap();
+        let standing = json!({"standing": {"files": ["AGENTS.md"]}});
+        let Built { stages, protected } = built(
+            folder.path(),
+            json!({
+                "turn": {
+                    "input": [
+                        standing,
+                        {"retrieve": {"files": ["a"], "trust": "first-party"}},
+                        {"retrieve": {"files": ["b"], "trust": "first-party"}},
+                        {"memory": {}}, {"history": {}}, {"policy": {"maxPromptTokens": 9}}, {"budget": {"contextWindow": 9}},
+                    ],
+                    "output": [{"safety": {"redact": ["x"]}}, {"memory": {"write": "summary"}}, {"telemetry": {"file": "t"}}],
+                },
+                "cycle": {"input": [standing], "output": [{"command": {"run": "sh stage.sh now"}}]},
+            }),
+        )
+        .unwrap();
+        let names = |list: &[Arc<dyn TurnStage>]| {
+            list.iter().map(|stage| stage.name().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names(&stages.turn_input),
+            ["standing", "retrieve", "retrieve", "memory", "history", "policy", "budget"]
+        );
+        assert_eq!(names(&stages.turn_output), ["safety", "memory", "telemetry"]);
+        assert_eq!(names(&stages.dispatch_input), ["standing"]);
+        assert_eq!(names(&stages.dispatch_output), ["sh stage.sh now"]);
+        let root = folder.path().canonicalize().unwrap();
+        assert_eq!(protected, [root.join("AGENTS.md"), root.join("stage.sh")]);
+        let mut trial = Trial::default();
+        trial.run_list(&stages).await.unwrap();
+        let found: Vec<_> = trial.context.turn.retrievables.iter().map(|found| found.id.as_str()).collect();
+        assert_eq!(found, ["a", "b"], "each list of files has a retriever of its own");
+        assert!(trial.context.aborted().is_some(), "the last stage refused");
+    }
+
+    #[test]
+    fn a_command_that_cannot_be_asked_is_found_when_the_run_begins() {
+        let folder = tempfile::tempdir().unwrap();
+        let fault =
+            |command: Value| built(folder.path(), json!({"turn": {"input": [{"command": command}]}})).err();
+        assert_eq!(
+            fault(json!({"run": ["python3", "absent.py"]})).unwrap(),
+            "the turn-input stage `python3 absent.py` runs `absent.py`, which does not exist"
+        );
+        let unset = fault(json!({"run": "true", "env": {"A": "${NO_SUCH}"}})).unwrap();
+        assert!(unset.starts_with("cannot fill in `A` of the turn-input stage `true`: "), "{unset}");
+    }
+
+    #[tokio::test]
+    async fn what_refuses_keeps_those_after_it_from_running() {
+        let mut trial = Trial::default();
+        let policy =
+            |most: u64| stage_of(Policy(serde_json::from_value(json!({"maxPromptTokens": most})).unwrap()));
+        let stages = [policy(1_000), policy(1), policy(2)];
+        let runs = std::sync::Mutex::new(Vec::new());
+        let record = |run: crate::stage::StageRun| runs.lock().unwrap().push((run.at, run.outcome));
+        let clock = crate::event::SystemClock::default();
+        let ended = crate::stage::run(Scope::TurnInput, &stages, &mut trial.context, &clock, &record).await;
+        assert!(ended.is_ok());
+        assert_eq!(*runs.lock().unwrap(), [(1, StageOutcome::Aborted), (0, StageOutcome::Completed)]);
+    }
 }

@@ -54,3 +54,62 @@ async fn rewrite<T: Recorded + PartialEq>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::check::Pattern;
+    use crate::stages::fake::{Trial, call, message};
+    use crate::turn::{Scope, Speaker};
+
+    fn stored() -> Trial {
+        let trial = Trial::at(Scope::TurnOutput);
+        let key = "use sk-abc";
+        for (id, turn, content) in [("m1", "now", key), ("m2", "now", "done"), ("m0", "before", key)] {
+            trial.store.put(turn, "s", true, message(id, turn, Speaker::User, content, 1));
+        }
+        let failed = crate::turn::ToolCall {
+            error: Some("no sk-abc".to_owned()),
+            ..call("c2", "now", json!({}), json!(null), 2)
+        };
+        trial.store.put(
+            "now",
+            "s",
+            true,
+            call("c1", "now", json!({"a": [key]}), json!({"b": {"c": key}}), 1),
+        );
+        trial.store.put("now", "s", true, failed);
+        trial
+    }
+
+    async fn cleaned(scope: &[Redacted]) -> Trial {
+        let mut trial = stored();
+        let redaction = Redaction(vec![Pattern::try_from("sk-[a-z]+".to_owned()).unwrap()]);
+        trial.run(Safety { redaction, scope: scope.to_vec() }).await.unwrap();
+        trial
+    }
+
+    #[tokio::test]
+    async fn what_this_run_stored_is_rewritten_where_it_matches_and_only_there() {
+        let trial = cleaned(&[Redacted::Messages, Redacted::ToolCalls]).await;
+        let messages = trial.store.all::<TurnMessage>();
+        let contents: Vec<&str> = messages.iter().map(|message| message.content.as_str()).collect();
+        assert_eq!(contents, ["use ***", "done", "use sk-abc"]);
+        let calls = trial.store.all::<ToolCall>();
+        assert_eq!(
+            (&calls[0].params, &calls[0].output),
+            (&json!({"a": ["use ***"]}), &json!({"b": {"c": "use ***"}}))
+        );
+        assert_eq!(calls[1].error.as_deref(), Some("no ***"));
+        assert_eq!(*trial.store.mutations.lock().unwrap(), 3);
+    }
+
+    #[tokio::test]
+    async fn only_what_is_in_scope_is_looked_at() {
+        let trial = cleaned(&[Redacted::ToolCalls]).await;
+        assert_eq!(trial.store.all::<TurnMessage>()[0].content, "use sk-abc");
+        assert_eq!(*trial.store.mutations.lock().unwrap(), 2);
+    }
+}

@@ -75,3 +75,73 @@ fn append(root: &Path, file: &Path, line: &[u8]) -> io::Result<()> {
     }
     file.write_all(line)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use secrecy::SecretString;
+
+    use super::*;
+    use crate::outcome::{Cost, CostQualifier, Evaluation, Verdict};
+    use crate::stage::Ended;
+    use crate::stages::fake::Trial;
+    use crate::turn::Scope;
+
+    fn telemetry(root: &Path, file: &str) -> Telemetry {
+        let secrets = Secrets::new([SecretString::from("sk-0123456789")]);
+        Telemetry { root: root.to_owned(), file: file.into(), secrets }
+    }
+
+    fn passed() -> Trial {
+        let mut trial = Trial::at(Scope::TurnOutput);
+        trial.context.stash.set("retrieval.query", "with sk-0123456789");
+        let cost = Cost { usd: Some(0.5), qualifier: CostQualifier::Priced };
+        let ended = Ended { cycles: 2, tokens_used: 90, cost, duration_ms: 1_500 };
+        trial.context.end(Evaluation::new(Verdict::Pass, 1.0), ended);
+        trial
+    }
+
+    fn lines(path: &Path) -> Vec<Value> {
+        let text = fs::read_to_string(path).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[tokio::test]
+    async fn each_run_and_each_cycle_is_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        passed().run(telemetry(folder.path(), ".tepa/lines/t.jsonl")).await.unwrap();
+        let mut cycle = Trial::at(Scope::DispatchOutput);
+        cycle.context.begin_cycle(3);
+        cycle.context.judge(Evaluation::new(Verdict::Fail, 1.0));
+        cycle.run(telemetry(folder.path(), ".tepa/lines/t.jsonl")).await.unwrap();
+        let lines = lines(&folder.path().join(".tepa/lines/t.jsonl"));
+        assert_eq!(
+            lines[0],
+            json!({"ts": "1970-01-01T00:16:40Z", "turn": "now", "session": "s", "verdict": "pass", "cycles": 2,
+                "tokensUsed": 90, "costUsd": 0.5, "durationMs": 1500, "trace": null,
+                "stash": {"retrieval": {"query": "with ***"}}})
+        );
+        assert_eq!((&lines[1]["cycle"], &lines[1]["verdict"]), (&json!(3), &json!("fail")));
+        assert_eq!((&lines[1]["cycles"], lines.len()), (&Value::Null, 2));
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn nothing_leads_out_of_the_folder_of_the_run() {
+        use std::os::unix::fs::symlink;
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let at = |name: &str| folder.path().join(name);
+        symlink(outside.path(), at("away")).unwrap();
+        fs::write(at("tepa.yaml"), "limits: {}\n").unwrap();
+        symlink("tepa.yaml", at("link")).unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        for file in ["away/t", "../t", "/t", "link", "folder", "pipe", "tepa.yaml/t"] {
+            let fault = passed().run(telemetry(folder.path(), file)).await.unwrap_err();
+            assert!(fault.contains(&format!("cannot write to `{file}`: ")), "{fault}");
+        }
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+        assert_eq!(fs::read_to_string(at("tepa.yaml")).unwrap(), "limits: {}\n");
+    }
+}

@@ -111,7 +111,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::config::{Layers, Origin};
+    use crate::config::{Layers, Origin, load};
+    use crate::source::{Document, SourceFile, UnknownKeys};
     use crate::turn::TrustTier;
 
     #[test]
@@ -122,6 +123,23 @@ mod tests {
         assert!(config.turn.is_empty());
         let recorded = config.recorded().unwrap();
         assert_eq!((recorded.get("turn"), recorded.get("cycle")), (None, None));
+    }
+
+    #[test]
+    fn the_examples_say_what_they_are_and_are_valid() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("config/examples/turns");
+        for name in ["recall", "documents", "guard"] {
+            let path = folder.join(format!("{name}.yaml"));
+            assert!(std::fs::read_to_string(&path).unwrap().starts_with("# "), "{name}");
+            let document = Document::parse(SourceFile::read(&path, name).unwrap()).unwrap();
+            let (layer, warnings) = load(&document, &[], UnknownKeys::Refuse)
+                .unwrap_or_else(|faults| panic!("{}", faults.render(false, 100)));
+            assert!(warnings.is_empty());
+            let mut layers = Layers::defaults().unwrap();
+            layers.push(Origin::CommandLine, layer);
+            assert!(!layers.resolve().unwrap().turn.input.is_empty());
+        }
+        assert_eq!(std::fs::read_dir(folder).unwrap().count(), 3, "an example that is not looked at");
     }
 
     #[test]

@@ -12,7 +12,7 @@ const DEFAULT_STORE: &str = ".tepa/tepa.db";
 pub enum Store {
     /// Nothing is kept.
     None,
-    /// A file of SQLite.
+    /// A file of `SQLite`.
     Sqlite {
         /// The file, as seen from the folder that the run works in.
         path: String,
