@@ -36,6 +36,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('validate', 'validate', [CompletionResultType]::ParameterValue, 'Check prompt and config files without calling a provider')
             [CompletionResult]::new('tools', 'tools', [CompletionResultType]::ParameterValue, 'Show the tools that a run has, and call one by hand')
             [CompletionResult]::new('runs', 'runs', [CompletionResultType]::ParameterValue, 'Make something of runs that are recorded under .tepa/runs')
+            [CompletionResult]::new('memory', 'memory', [CompletionResultType]::ParameterValue, 'Show or remove what runs left for later runs')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -58,6 +59,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--max-cycles', '--max-cycles', [CompletionResultType]::ParameterName, 'Cycles before the run fails')
             [CompletionResult]::new('--max-tool-calls', '--max-tool-calls', [CompletionResultType]::ParameterName, 'Calls of tools before the run is terminated')
             [CompletionResult]::new('--tool-timeout', '--tool-timeout', [CompletionResultType]::ParameterName, 'Milliseconds per tool call')
+            [CompletionResult]::new('--session', '--session', [CompletionResultType]::ParameterName, 'Share history and memory with the runs that have the same key')
             [CompletionResult]::new('--plan', '--plan', [CompletionResultType]::ParameterName, 'Execute this plan, made by `tepa plan`, and no other')
             [CompletionResult]::new('--record', '--record', [CompletionResultType]::ParameterName, 'Write every reply of the provider to this file, for `--replay`')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What standard output carries: the feedback, one result object, or one event a line')
@@ -69,6 +71,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
             [CompletionResult]::new('--allow-unknown', '--allow-unknown', [CompletionResultType]::ParameterName, 'Take unknown keys in files as warnings')
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Fail a task that has nothing to verify: no path, no check, no criterion')
+            [CompletionResult]::new('--no-session', '--no-session', [CompletionResultType]::ParameterName, 'Share neither with any run, whatever the configuration says')
             [CompletionResult]::new('--replan', '--replan', [CompletionResultType]::ParameterName, 'Let the planner go on when the plan of `--plan` did not pass')
             [CompletionResult]::new('--approve', '--approve', [CompletionResultType]::ParameterName, 'Show every plan before it is executed, and ask at the terminal; where there is none, the plan is refused')
             [CompletionResult]::new('--ask-on-fail', '--ask-on-fail', [CompletionResultType]::ParameterName, 'Ask at the terminal what to do about a fail: retry, accept, stop; where there is none, the run stops')
@@ -99,6 +102,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--max-cycles', '--max-cycles', [CompletionResultType]::ParameterName, 'Cycles before the run fails')
             [CompletionResult]::new('--max-tool-calls', '--max-tool-calls', [CompletionResultType]::ParameterName, 'Calls of tools before the run is terminated')
             [CompletionResult]::new('--tool-timeout', '--tool-timeout', [CompletionResultType]::ParameterName, 'Milliseconds per tool call')
+            [CompletionResult]::new('--session', '--session', [CompletionResultType]::ParameterName, 'Share history and memory with the runs that have the same key')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write to this file instead of standard output')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write to this file instead of standard output')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the plan; `json` is what `tepa run --plan` takes [default: text, with --output json]')
@@ -108,6 +112,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
             [CompletionResult]::new('--allow-unknown', '--allow-unknown', [CompletionResultType]::ParameterName, 'Take unknown keys in files as warnings')
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Fail a task that has nothing to verify: no path, no check, no criterion')
+            [CompletionResult]::new('--no-session', '--no-session', [CompletionResultType]::ParameterName, 'Share neither with any run, whatever the configuration says')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -332,6 +337,88 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
         'tepa;runs;help;help' {
             break
         }
+        'tepa;memory' {
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'The store, if it is not that of this folder')
+            [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List memories, the newest first: id, session, importance x confidence, date, first words')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one memory whole')
+            [CompletionResult]::new('forget', 'forget', [CompletionResultType]::ParameterValue, 'Remove memories, or all that runs of a session left, so that the text is not in the file any more')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'tepa;memory;list' {
+            [CompletionResult]::new('--session', '--session', [CompletionResultType]::ParameterName, 'Only those of this session')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What standard output carries: text for people, or JSON')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'The store, if it is not that of this folder')
+            [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'tepa;memory;show' {
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'The store, if it is not that of this folder')
+            [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'tepa;memory;forget' {
+            [CompletionResult]::new('--session', '--session', [CompletionResultType]::ParameterName, 'Everything of this session')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'The store, if it is not that of this folder')
+            [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'tepa;memory;help' {
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List memories, the newest first: id, session, importance x confidence, date, first words')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one memory whole')
+            [CompletionResult]::new('forget', 'forget', [CompletionResultType]::ParameterValue, 'Remove memories, or all that runs of a session left, so that the text is not in the file any more')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'tepa;memory;help;list' {
+            break
+        }
+        'tepa;memory;help;show' {
+            break
+        }
+        'tepa;memory;help;forget' {
+            break
+        }
+        'tepa;memory;help;help' {
+            break
+        }
         'tepa;completions' {
             [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
@@ -351,6 +438,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('validate', 'validate', [CompletionResultType]::ParameterValue, 'Check prompt and config files without calling a provider')
             [CompletionResult]::new('tools', 'tools', [CompletionResultType]::ParameterValue, 'Show the tools that a run has, and call one by hand')
             [CompletionResult]::new('runs', 'runs', [CompletionResultType]::ParameterValue, 'Make something of runs that are recorded under .tepa/runs')
+            [CompletionResult]::new('memory', 'memory', [CompletionResultType]::ParameterValue, 'Show or remove what runs left for later runs')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -396,6 +484,21 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             break
         }
         'tepa;help;runs;plan' {
+            break
+        }
+        'tepa;help;memory' {
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List memories, the newest first: id, session, importance x confidence, date, first words')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one memory whole')
+            [CompletionResult]::new('forget', 'forget', [CompletionResultType]::ParameterValue, 'Remove memories, or all that runs of a session left, so that the text is not in the file any more')
+            break
+        }
+        'tepa;help;memory;list' {
+            break
+        }
+        'tepa;help;memory;show' {
+            break
+        }
+        'tepa;help;memory;forget' {
             break
         }
         'tepa;help;completions' {

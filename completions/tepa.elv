@@ -33,6 +33,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand validate 'Check prompt and config files without calling a provider'
             cand tools 'Show the tools that a run has, and call one by hand'
             cand runs 'Make something of runs that are recorded under .tepa/runs'
+            cand memory 'Show or remove what runs left for later runs'
             cand completions 'Print a completion script'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -54,6 +55,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --max-cycles 'Cycles before the run fails'
             cand --max-tool-calls 'Calls of tools before the run is terminated'
             cand --tool-timeout 'Milliseconds per tool call'
+            cand --session 'Share history and memory with the runs that have the same key'
             cand --plan 'Execute this plan, made by `tepa plan`, and no other'
             cand --record 'Write every reply of the provider to this file, for `--replay`'
             cand --output 'What standard output carries: the feedback, one result object, or one event a line'
@@ -65,6 +67,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --directory 'Work in this folder'
             cand --allow-unknown 'Take unknown keys in files as warnings'
             cand --strict 'Fail a task that has nothing to verify: no path, no check, no criterion'
+            cand --no-session 'Share neither with any run, whatever the configuration says'
             cand --replan 'Let the planner go on when the plan of `--plan` did not pass'
             cand --approve 'Show every plan before it is executed, and ask at the terminal; where there is none, the plan is refused'
             cand --ask-on-fail 'Ask at the terminal what to do about a fail: retry, accept, stop; where there is none, the run stops'
@@ -94,6 +97,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --max-cycles 'Cycles before the run fails'
             cand --max-tool-calls 'Calls of tools before the run is terminated'
             cand --tool-timeout 'Milliseconds per tool call'
+            cand --session 'Share history and memory with the runs that have the same key'
             cand -o 'Write to this file instead of standard output'
             cand --output 'Write to this file instead of standard output'
             cand --format 'The form of the plan; `json` is what `tepa run --plan` takes [default: text, with --output json]'
@@ -103,6 +107,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --directory 'Work in this folder'
             cand --allow-unknown 'Take unknown keys in files as warnings'
             cand --strict 'Fail a task that has nothing to verify: no path, no check, no criterion'
+            cand --no-session 'Share neither with any run, whatever the configuration says'
             cand -q 'Show nothing but errors'
             cand --quiet 'Show nothing but errors'
             cand -h 'Print help (see more with ''--help'')'
@@ -305,6 +310,79 @@ set edit:completion:arg-completer[tepa] = {|@words|
         }
         &'tepa;runs;help;help'= {
         }
+        &'tepa;memory'= {
+            cand --store 'The store, if it is not that of this folder'
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+            cand list 'List memories, the newest first: id, session, importance x confidence, date, first words'
+            cand show 'Show one memory whole'
+            cand forget 'Remove memories, or all that runs of a session left, so that the text is not in the file any more'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'tepa;memory;list'= {
+            cand --session 'Only those of this session'
+            cand --output 'What standard output carries: text for people, or JSON'
+            cand --store 'The store, if it is not that of this folder'
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'tepa;memory;show'= {
+            cand --store 'The store, if it is not that of this folder'
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'tepa;memory;forget'= {
+            cand --session 'Everything of this session'
+            cand --store 'The store, if it is not that of this folder'
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'tepa;memory;help'= {
+            cand list 'List memories, the newest first: id, session, importance x confidence, date, first words'
+            cand show 'Show one memory whole'
+            cand forget 'Remove memories, or all that runs of a session left, so that the text is not in the file any more'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'tepa;memory;help;list'= {
+        }
+        &'tepa;memory;help;show'= {
+        }
+        &'tepa;memory;help;forget'= {
+        }
+        &'tepa;memory;help;help'= {
+        }
         &'tepa;completions'= {
             cand --log-level 'How much to show'
             cand --color 'When to use colour'
@@ -323,6 +401,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand validate 'Check prompt and config files without calling a provider'
             cand tools 'Show the tools that a run has, and call one by hand'
             cand runs 'Make something of runs that are recorded under .tepa/runs'
+            cand memory 'Show or remove what runs left for later runs'
             cand completions 'Print a completion script'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -356,6 +435,17 @@ set edit:completion:arg-completer[tepa] = {|@words|
         &'tepa;help;runs;evaluate'= {
         }
         &'tepa;help;runs;plan'= {
+        }
+        &'tepa;help;memory'= {
+            cand list 'List memories, the newest first: id, session, importance x confidence, date, first words'
+            cand show 'Show one memory whole'
+            cand forget 'Remove memories, or all that runs of a session left, so that the text is not in the file any more'
+        }
+        &'tepa;help;memory;list'= {
+        }
+        &'tepa;help;memory;show'= {
+        }
+        &'tepa;help;memory;forget'= {
         }
         &'tepa;help;completions'= {
         }

@@ -39,6 +39,7 @@ complete -c tepa -n "__fish_tepa_needs_command" -f -a "plan" -d 'Make the plan o
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "validate" -d 'Check prompt and config files without calling a provider'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "runs" -d 'Make something of runs that are recorded under .tepa/runs'
+complete -c tepa -n "__fish_tepa_needs_command" -f -a "memory" -d 'Show or remove what runs left for later runs'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "completions" -d 'Print a completion script'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l provider -d 'Who answers model calls' -r -f -a "anthropic\t''
@@ -64,6 +65,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand run" -l deny-tool -d 'Leave a 
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-cycles -d 'Cycles before the run fails' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-tool-calls -d 'Calls of tools before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l tool-timeout -d 'Milliseconds per tool call' -r
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l session -d 'Share history and memory with the runs that have the same key' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l plan -d 'Execute this plan, made by `tepa plan`, and no other' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l record -d 'Write every reply of the provider to this file, for `--replay`' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l output -d 'What standard output carries: the feedback, one result object, or one event a line' -r -f -a "text\t'The final feedback'
@@ -80,6 +82,7 @@ never\t'Never'"
 complete -c tepa -n "__fish_tepa_using_subcommand run" -s C -l directory -d 'Work in this folder' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l allow-unknown -d 'Take unknown keys in files as warnings'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l strict -d 'Fail a task that has nothing to verify: no path, no check, no criterion'
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l no-session -d 'Share neither with any run, whatever the configuration says'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l replan -d 'Let the planner go on when the plan of `--plan` did not pass'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l approve -d 'Show every plan before it is executed, and ask at the terminal; where there is none, the plan is refused'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l ask-on-fail -d 'Ask at the terminal what to do about a fail: retry, accept, stop; where there is none, the run stops'
@@ -110,6 +113,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand plan" -l deny-tool -d 'Leave a
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l max-cycles -d 'Cycles before the run fails' -r
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l max-tool-calls -d 'Calls of tools before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l tool-timeout -d 'Milliseconds per tool call' -r
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l session -d 'Share history and memory with the runs that have the same key' -r
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -s o -l output -d 'Write to this file instead of standard output' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l format -d 'The form of the plan; `json` is what `tepa run --plan` takes [default: text, with --output json]' -r -f -a "text\t''
 json\t''
@@ -125,6 +129,7 @@ never\t'Never'"
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -s C -l directory -d 'Work in this folder' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l allow-unknown -d 'Take unknown keys in files as warnings'
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l strict -d 'Fail a task that has nothing to verify: no path, no check, no criterion'
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l no-session -d 'Share neither with any run, whatever the configuration says'
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -s V -l version -d 'Print version'
@@ -296,6 +301,62 @@ complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcomma
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "evaluate" -d 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Draw the last plan of a run'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -l store -d 'The store, if it is not that of this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -f -a "list" -d 'List memories, the newest first: id, session, importance x confidence, date, first words'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -f -a "show" -d 'Show one memory whole'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -f -a "forget" -d 'Remove memories, or all that runs of a session left, so that the text is not in the file any more'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -l session -d 'Only those of this session' -r
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -l output -d 'What standard output carries: text for people, or JSON' -r -f -a "text\t'For people'
+json\t'For programs'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -l store -d 'The store, if it is not that of this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from show" -l store -d 'The store, if it is not that of this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from show" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from show" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from show" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from show" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from forget" -l session -d 'Everything of this session' -r
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from forget" -l store -d 'The store, if it is not that of this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from forget" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from forget" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from forget" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from forget" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from forget" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from forget" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from help" -f -a "list" -d 'List memories, the newest first: id, session, importance x confidence, date, first words'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one memory whole'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from help" -f -a "forget" -d 'Remove memories, or all that runs of a session left, so that the text is not in the file any more'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'
 verbose\t'With durations, tokens, reasoning, arguments, retries'"
@@ -306,13 +367,14 @@ complete -c tepa -n "__fish_tepa_using_subcommand completions" -s C -l directory
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -s V -l version -d 'Print version'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "run" -d 'Run a task'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "plan" -d 'Make the plan of a task without executing it, with what it will cost'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "validate" -d 'Check prompt and config files without calling a provider'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "runs" -d 'Make something of runs that are recorded under .tepa/runs'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "completions" -d 'Print a completion script'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "run" -d 'Run a task'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "plan" -d 'Make the plan of a task without executing it, with what it will cost'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "validate" -d 'Check prompt and config files without calling a provider'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "runs" -d 'Make something of runs that are recorded under .tepa/runs'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "memory" -d 'Show or remove what runs left for later runs'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "completions" -d 'Print a completion script'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "list" -d 'List the tools that a run has here: built-in ones, commands, those of MCP servers'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "show" -d 'Show one tool with its parameters'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "call" -d 'Call one tool in this folder and print what it returns'
@@ -320,3 +382,6 @@ complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcomma
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "report" -d 'Write the report of a run, as `tepa run --report` does'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "evaluate" -d 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "plan" -d 'Draw the last plan of a run'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from memory" -f -a "list" -d 'List memories, the newest first: id, session, importance x confidence, date, first words'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from memory" -f -a "show" -d 'Show one memory whole'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from memory" -f -a "forget" -d 'Remove memories, or all that runs of a session left, so that the text is not in the file any more'

@@ -71,6 +71,31 @@ fn the_first_command_of_the_readme_does_what_the_readme_shows() {
 }
 
 #[test]
+fn the_second_run_of_the_readme_uses_what_the_first_one_learnt() {
+    let readme = page("README.md");
+    let section = readme.split("## What a run knows before it begins").nth(1).unwrap();
+    let block = blocks(section, "console").remove(0);
+    let commands: Vec<&str> = block.trim().lines().collect();
+    let work = tempfile::tempdir().unwrap();
+    for folder in ["prompts", "config"] {
+        copy_folder(&root().join(folder), &work.path().join(folder));
+    }
+    let run = |command: &str| {
+        let arguments = command.strip_prefix("$ tepa ").unwrap();
+        finish(tepa(work.path()).args(arguments.split(' ')))
+    };
+    // Nothing was learnt yet.
+    let early = run(commands[1]);
+    assert_eq!(early.status.code(), Some(4), "{}", text(&early));
+    for command in commands {
+        let output = run(command);
+        assert_eq!(output.status.code(), Some(0), "{command}: {}", text(&output));
+    }
+    let note = fs::read_to_string(work.path().join("out/class-5b/note.md")).unwrap();
+    assert!(note.contains("lowest first"), "{note}");
+}
+
+#[test]
 fn the_task_can_be_run_again_over_the_output_of_an_earlier_run() {
     let work = tempfile::tempdir().unwrap();
     copy_folder(&root().join("prompts"), &work.path().join("prompts"));
@@ -176,8 +201,8 @@ fn every_flag_that_the_readme_names_exists() {
     let named: Vec<&str> = flag.captures_iter(&page).map(|found| found.get(1).unwrap().as_str()).collect();
     assert!(named.len() > 15, "{named:?}");
     for name in named {
-        let known =
-            flags.iter().any(|flag| flag == name) || ["--release", "--path", "--help"].contains(&name);
+        let known = flags.iter().any(|flag| flag == name)
+            || ["--release", "--path", "--help", "--example"].contains(&name);
         assert!(known, "the README names `{name}`");
     }
 }

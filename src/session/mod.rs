@@ -29,7 +29,7 @@ use crate::program::Site;
 use crate::prompt::Prompt;
 use crate::report::{Format, ReportFile};
 use crate::secret::Secrets;
-use crate::stage::RuleOfThumb;
+use crate::stage::{RuleOfThumb, Stages};
 use crate::template::Templates;
 use crate::text;
 
@@ -203,6 +203,11 @@ impl Session {
     /// Returns the hooks of the run, for a caller that embeds tepa.
     pub fn hooks(&mut self) -> &mut HookBus {
         &mut self.pipeline.hooks
+    }
+
+    /// Returns the stages of the run, for a caller that embeds tepa.
+    pub fn stages(&mut self) -> &mut Stages {
+        &mut self.pipeline.stages
     }
 
     /// Runs to the settlement, showing every event to `sinks`; nothing that was started for the run is left afterwards.

@@ -214,8 +214,8 @@ mod tests {
         let workspace = Arc::new(Workspace::open(folder).unwrap());
         let setting = Arc::new(Setting::default());
         let site = Site { workspace, setting, temporary: folder.to_owned() };
-        let retrievers = |settings: &config::Retrieve| -> Arc<dyn Retriever> {
-            Arc::new(Shelf::of(vec![passage(&settings.files[0], None)]))
+        let retrievers = |settings: &config::Retrieve| -> Result<Arc<dyn Retriever>, Error> {
+            Ok(Arc::new(Shelf::of(vec![passage(&settings.files[0], None)])))
         };
         let prompt = Trial::default().context.prompt().clone();
         build(&config, &prompt, &environment, site, &retrievers).map_err(|e| e.to_string())
