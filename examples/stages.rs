@@ -64,7 +64,7 @@ impl Retriever for Handbook {
 struct Assemble(Handbook);
 
 impl TurnStage for Assemble {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "assemble"
     }
 
@@ -91,7 +91,7 @@ impl TurnStage for Assemble {
 struct Receipt;
 
 impl TurnStage for Receipt {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "receipt"
     }
 

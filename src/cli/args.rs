@@ -24,8 +24,8 @@ Exit codes:
   0    pass: the verdict is pass; a failed check or criterion yields only to you and your hooks
   1    fail: judged and found wanting, nothing to verify, no plan, or stopped by a hook or by you
   2    invalid: command line, prompt, config or key; nothing ran
-  3    terminated: a budget (tokens, cost, time, tool calls) ran out, or a stage refused the run
-  4    no verdict: provider, MCP server, sandbox, check, stage, store or journal broke, or a bug in tepa
+  3    terminated: a budget (tokens, cost, time, tool calls) ran out, or a stage refused
+  4    no verdict: provider, MCP server, sandbox, check, stage or record broke, or a bug in tepa
   130  SIGINT; 143 SIGTERM: children killed, result written";
 
 const RUN_EXAMPLES: &str = "\
