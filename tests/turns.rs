@@ -11,8 +11,10 @@ use std::sync::{Arc, Mutex};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use serde_json::json;
+use tepa::config::Prices;
 use tepa::event::{Envelope, EventSink, Fanout, RunEvent};
 use tepa::outcome::{Reason, RunStatus};
+use tepa::pipeline::state::{Action, Bounds, RunState, Until};
 use tepa::pipeline::{Cancel, Cause, Finished};
 use tepa::secret::Secrets;
 use tepa::stage::{Next, Owner, StageError, StoreError, TurnContext, TurnStage, TurnStore};
@@ -569,4 +571,37 @@ async fn the_pass_of_a_cycle_can_be_withheld() {
         ("cycle.output", "count again")
     );
     assert!(bench.requests.lock().unwrap()[3].messages[0].content.contains("count again"));
+}
+
+#[tokio::test]
+async fn the_fold_asks_for_each_part_of_a_turn_once() {
+    let (seen, mut bench) = (Seen::default(), bench(&["fail", "pass"]));
+    bench.pipeline.stages.turn_input = vec![seen.plain("in")];
+    bench.pipeline.stages.dispatch_input = vec![seen.plain("cycle-in")];
+    assert_eq!(exit(&bench.run().await), (0, Reason::Passed));
+    let bounds = Bounds {
+        turn: true,
+        until: Until::End,
+        max_cycles: 3,
+        max_tokens: 1_000_000,
+        max_tool_calls: None,
+        max_cost: None,
+        prices: Prices::default(),
+    };
+    let mut state = RunState::new(bench.prompt.clone(), bounds);
+    let mut asked: Vec<Action> = state.next();
+    for event in bench.events.all() {
+        state.apply(&event);
+        asked.extend(state.next());
+    }
+    asked.dedup();
+    let count = |action: &Action| asked.iter().filter(|asked| *asked == action).count();
+    assert_eq!(asked.first(), Some(&Action::Assemble));
+    assert_eq!(asked.last(), Some(&Action::Settle));
+    for action in
+        [Action::Assemble, Action::StartCycle(1), Action::StartCycle(2), Action::Conclude, Action::Settle]
+    {
+        assert_eq!(count(&action), 1, "{action:?}: {asked:?}");
+    }
+    assert_eq!(state.settlement().exit_code(), 0);
 }

@@ -3,8 +3,9 @@
 //! No IO, no clock, no await: equal event lists give equal states. What an action does is the driver's business.
 
 mod budget;
+mod view;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub use budget::{Bounds, Held, Until};
 
@@ -252,137 +253,6 @@ impl RunState {
             }
             (None, None) => Settlement::stopped(Reason::InternalError, "the run ended without a verdict"),
         }
-    }
-
-    /// Returns whether the run cannot or must not go on.
-    pub fn is_stopped(&self) -> bool {
-        self.stop.is_some()
-    }
-
-    /// Returns what the models are given beside the task; nothing where no stage saw to it.
-    pub fn context(&self) -> Option<&Assembled> {
-        self.context.as_ref().map(|(_, context)| &**context)
-    }
-
-    /// Returns the cycle from which that counts; 0 for the whole run.
-    pub fn context_since(&self) -> u32 {
-        self.context.as_ref().map_or(0, |(since, _)| *since)
-    }
-
-    /// Returns how far the run goes.
-    pub fn goes(&self) -> Until {
-        self.bounds.until
-    }
-
-    /// Returns the task as it was given.
-    pub fn prompt(&self) -> &Prompt {
-        &self.prompt
-    }
-
-    /// Returns the task as the steps of this cycle see it.
-    pub fn steps_prompt(&self) -> &Prompt {
-        self.steps_prompt.as_ref().unwrap_or(&self.prompt)
-    }
-
-    /// Returns the cycle, from 1; 0 before the first.
-    pub fn cycle(&self) -> u32 {
-        self.cycle
-    }
-
-    /// Returns the plan of this cycle.
-    pub fn plan(&self) -> Option<&Plan> {
-        self.plan.as_ref()
-    }
-
-    /// Returns the step at an index of the plan.
-    pub fn step(&self, index: usize) -> Option<&Step> {
-        self.plan.as_ref()?.steps.get(index)
-    }
-
-    /// Returns the store that steps share.
-    pub fn scratchpad(&self) -> &Scratchpad {
-        &self.scratchpad
-    }
-
-    /// Returns what the evaluator of the last cycle said to the planner.
-    pub fn feedback(&self) -> Option<&str> {
-        self.evaluation.as_ref()?.feedback.as_deref()
-    }
-
-    /// Returns the outputs of the steps that `step` depends on, in the order in which it lists them.
-    pub fn inputs<'a>(&'a self, step: &'a Step) -> Vec<(&'a str, &'a Value)> {
-        let mut seen = HashSet::new();
-        let listed = step.dependencies.iter().filter(|id| seen.insert(id.as_str()));
-        listed.filter_map(|id| Some((id.as_str(), &self.results.get(id)?.output))).collect()
-    }
-
-    /// Returns the results of this cycle's steps, in the order in which they ran.
-    pub fn results(&self) -> Vec<StepResult> {
-        if self.phase == Phase::Executing {
-            self.in_order().cloned().collect()
-        } else {
-            self.finished.clone()
-        }
-    }
-
-    /// Returns the results of the cycle before.
-    pub fn previous_results(&self) -> Option<&[StepResult]> {
-        self.previous.as_deref()
-    }
-
-    /// Returns the checks of the last cycle that was evaluated.
-    pub fn checks(&self) -> &[CheckResult] {
-        &self.checks
-    }
-
-    /// Returns the checks of this cycle so far.
-    pub fn checks_of_cycle(&self) -> &[CheckResult] {
-        if self.checked_in == self.cycle { &self.checks } else { &[] }
-    }
-
-    /// Returns what an earlier run that is judged again did to protected files.
-    pub fn tampered_before(&self) -> &[CheckResult] {
-        &self.tampered
-    }
-
-    /// Returns the last evaluation.
-    pub fn evaluation(&self) -> Option<&Evaluation> {
-        self.evaluation.as_ref()
-    }
-
-    /// Returns all log entries.
-    pub fn logs(&self) -> &[LogEntry] {
-        &self.logs
-    }
-
-    /// Returns the log entries of this cycle.
-    pub fn cycle_logs(&self) -> &[LogEntry] {
-        &self.logs[self.cycle_logs_from..]
-    }
-
-    /// Returns the files that tools say they wrote, each with the step, oldest first.
-    pub fn written(&self) -> &[(String, String)] {
-        &self.written
-    }
-
-    /// Returns tokens by role and model.
-    pub fn usage(&self) -> &UsageReport {
-        &self.usage
-    }
-
-    /// Returns the tokens of the run so far.
-    pub fn tokens_used(&self) -> u64 {
-        self.usage.total.total()
-    }
-
-    /// Returns the tokens of one step of this cycle.
-    pub fn step_tokens(&self, step: &str) -> u64 {
-        self.step_tokens.get(step).copied().unwrap_or(0)
-    }
-
-    /// Returns the tokens that a role used in this cycle.
-    pub fn role_tokens(&self, role: Role) -> u64 {
-        self.role_tokens.get(&role).copied().unwrap_or(0)
     }
 
     fn begin_cycle(&mut self, cycle: u32) {
