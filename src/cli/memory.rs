@@ -6,14 +6,16 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::args::{MemoryArguments, MemoryCommand, ToolOutputArgument};
+use super::load;
 use super::status::ExitStatus;
+use super::table::table;
 use super::tools::{json_text, print};
 use super::ui::Ui;
-use crate::config::Environment;
+use crate::config::{Environment, Store};
 use crate::error::Error;
 use crate::render::prose;
 use crate::stage::StoreError;
-use crate::store::{self, Kept, SqliteStore};
+use crate::store::{Kept, SqliteStore};
 use crate::text;
 
 /// Most characters of a memory in a list.
@@ -24,7 +26,7 @@ pub(super) fn run(
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
-    let store = open(arguments, environment)?;
+    let store = open(arguments, environment, ui)?;
     match &arguments.command {
         MemoryCommand::List { session, output } => {
             let kept = store.memories(session.as_deref()).map_err(broken)?;
@@ -35,19 +37,28 @@ pub(super) fn run(
     }
 }
 
-fn open(arguments: &MemoryArguments, environment: &Environment) -> Result<Arc<SqliteStore>, Error> {
-    let named = place(arguments);
+fn open(arguments: &MemoryArguments, environment: &Environment, ui: &Ui) -> anyhow::Result<Arc<SqliteStore>> {
+    let named = match &arguments.store {
+        Some(file) => file.clone(),
+        None => configured(environment, ui)?,
+    };
     let path = environment.resolve(&named);
     if !path.is_file() {
         return Err(Error::usage(format!("there is no store `{}`", named.display()))
-            .hint("run a task with a session here, or say where: `--store FILE`, `-C DIR`"));
+            .hint("run a task with a session here, or say where: `--store FILE`, `-C DIR`")
+            .into());
     }
-    SqliteStore::open(&path, environment.secrets().clone()).map_err(broken)
+    Ok(SqliteStore::open(&path, environment.secrets().clone()).map_err(broken)?)
 }
 
-/// Returns where the store is, as a person would name it.
-fn place(arguments: &MemoryArguments) -> PathBuf {
-    arguments.store.clone().unwrap_or_else(|| store::FILE.into())
+/// Returns where the runs of this folder keep what outlives them.
+fn configured(environment: &Environment, ui: &Ui) -> anyhow::Result<PathBuf> {
+    match load::standing_config(None, environment, ui)?.turn.store {
+        Store::Sqlite { path } => Ok(path.into()),
+        Store::None => Err(Error::usage("nothing is kept here: `turn.store` is none")
+            .hint("name a store: `--store FILE`")
+            .into()),
+    }
 }
 
 fn broken(error: StoreError) -> Error {
@@ -97,14 +108,7 @@ fn listed(kept: &[Kept], output: ToolOutputArgument) -> String {
     if output == ToolOutputArgument::Json {
         return json_text(&kept.iter().map(described).collect::<Value>());
     }
-    let rows: Vec<[String; 4]> = kept.iter().map(row).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let (ids, sessions) = (width(0), width(1));
-    let mut out = String::new();
-    for [id, session, facts, words] in &rows {
-        out += &format!("{id:ids$}  {session:sessions$}  {facts}  {words}\n");
-    }
-    out
+    table(kept.iter().map(row))
 }
 
 fn row(Kept { memory, session, acknowledged, .. }: &Kept) -> [String; 4] {
