@@ -22,7 +22,7 @@ pub(super) fn known(cycle: u32, context: &Assembled) -> Vec<Message> {
     }
     let known = if counts.is_empty() { "nothing".to_owned() } else { text::joined(counts, "and") };
     let place = if cycle == 0 { Place::default() } else { Place::cycle(cycle) };
-    let message = Message::new(place, Text::of(Tone::Plain, format!("given beside the task: {known}")));
+    let message = Message::new(place, Text::of(Tone::Plain, "given beside the task")).because(&known);
     let Some(Trace { limit, before, after, shed }) = &context.trace else { return vec![message] };
     let mut message =
         message.measured(format!("{} of {} tokens", text::grouped(*after), text::grouped(*limit)));
