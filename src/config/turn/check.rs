@@ -79,8 +79,8 @@ fn check_stage(stage: &Written<'_>, document: &Document, faults: &mut Diagnostic
         "policy" => {
             check_patterns(stage, "denyPatterns", document, faults);
             let patterns = stage.settings.get("denyPatterns").and_then(Value::as_array);
-            let refuses = patterns.is_some_and(|list| !list.is_empty()) || stage.has("maxPromptTokens");
-            if !refuses {
+            let denies = stage.has("denyPatterns") && patterns.is_none_or(|list| !list.is_empty());
+            if !denies && !stage.has("maxPromptTokens") {
                 let fault = Diagnostic::error("empty", "`policy` refuses nothing").at(heading());
                 faults.push(fault.hint("give it `denyPatterns` or `maxPromptTokens`"));
             }
