@@ -73,7 +73,7 @@ async fn answer(run: &Run<'_>, input: &EvaluatorInput, bundles: &[Bundle]) -> Re
     let criteria = run.read(|state| criteria::of(state.prompt()));
     let by_criteria = !criteria.is_empty();
     let schema = if by_criteria { &ANSWER_SCHEMA_WITH_CRITERIA } else { &ANSWER_SCHEMA };
-    let system = run.system(Template::EvaluatorSystem, json!({"criteria": by_criteria}))?;
+    let system = run.system(Role::Evaluator, Template::EvaluatorSystem, json!({"criteria": by_criteria}))?;
     let mut messages = vec![question(run, input, bundles, &criteria)?];
     let attempts = run.pipeline.config.limits.retry_attempts.saturating_add(1);
     let mut raw = String::new();
@@ -111,7 +111,8 @@ async fn answer(run: &Run<'_>, input: &EvaluatorInput, bundles: &[Bundle]) -> Re
 pub(super) fn call(run: &Run<'_>) -> Result<Call, Stop> {
     let (prompt, criteria) = run.read(|state| (state.prompt().clone(), criteria::of(state.prompt())));
     let input = EvaluatorInput { prompt, results: Vec::new(), scratchpad: Map::new() };
-    let system = run.system(Template::EvaluatorSystem, json!({"criteria": !criteria.is_empty()}))?;
+    let system =
+        run.system(Role::Evaluator, Template::EvaluatorSystem, json!({"criteria": !criteria.is_empty()}))?;
     let characters = system.len() + question(run, &input, &[], &criteria)?.content.len();
     Ok(Call { model: run.pipeline.config.model.evaluator.clone(), characters })
 }

@@ -14,9 +14,17 @@ use crate::turn::{Assembled, Retrievable, Speaker, ToolCall, TrustTier};
 
 impl Run<'_> {
     /// Returns the system prompt of a role: its own, between what stands before all of them and the rules of those who run tepa.
-    pub(super) fn system(&self, template: Template, slots: impl serde::Serialize) -> Result<String, Stop> {
+    pub(super) fn system(
+        &self,
+        role: Role,
+        template: Template,
+        slots: impl serde::Serialize,
+    ) -> Result<String, Stop> {
         let own = self.render(template, slots)?;
-        let Some(context) = self.read(|state| state.context().cloned()) else { return Ok(own) };
+        let context = self.read(|state| {
+            if role == Role::Evaluator { state.first_context() } else { state.context() }.cloned()
+        });
+        let Some(context) = context else { return Ok(own) };
         let rules = if context.standing_instructions.is_empty() {
             String::new()
         } else {
@@ -41,8 +49,12 @@ impl Run<'_> {
     }
 
     fn knowledge(&self, role: Role) -> Result<String, Stop> {
-        let Some(context) = self.read(|state| state.context().cloned()) else { return Ok(String::new()) };
-        let context = if role == Role::Evaluator { for_judge(context) } else { context };
+        let context = self.read(|state| match role {
+            // What stages of cycles add may be the work of the run that he judges.
+            Role::Evaluator => state.first_context().cloned().map(for_judge),
+            _ => state.context().cloned(),
+        });
+        let Some(context) = context else { return Ok(String::new()) };
         let Assembled { memories, retrievables, messages, thoughts, tool_calls, .. } = &context;
         if memories.is_empty()
             && retrievables.is_empty()

@@ -119,7 +119,7 @@ fn system_prompt(run: &Run<'_>) -> Result<String, Stop> {
         "models": shown::models(models),
         "executor_model": models.executor,
     });
-    run.system(template, slots)
+    run.system(Role::Planner, template, slots)
 }
 
 fn question(run: &Run<'_>, input: &PlannerInput) -> Result<Message, Stop> {

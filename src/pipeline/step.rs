@@ -99,7 +99,7 @@ fn can_stand_in(run: &Run<'_>, id: &str, step: &Step) -> Result<(), String> {
 }
 
 async fn reason(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
-    let system = run.system(Template::ExecutorReasoningSystem, json!({}))?;
+    let system = run.system(Role::Executor, Template::ExecutorReasoningSystem, json!({}))?;
     let messages = [message(run, step, &[])?];
     let question = Question {
         model: model_of(run, step),
@@ -150,7 +150,7 @@ async fn ask_for_params(
     earlier: &[(&str, Value)],
 ) -> Result<Value, Failure> {
     let name = tool.name();
-    let system = run.system(Template::ExecutorSystem, json!({"tool": name}))?;
+    let system = run.system(Role::Executor, Template::ExecutorSystem, json!({"tool": name}))?;
     let messages = [message(run, step, earlier)?];
     let question = Question {
         model: model_of(run, step),
@@ -282,11 +282,11 @@ pub(super) fn calls(run: &Run<'_>, step: &Step) -> Result<Vec<Call>, Stop> {
     let known = message(run, step, &[])?.content.len();
     let model = model_of(run, step).to_owned();
     if step.tools.is_empty() {
-        let system = run.system(Template::ExecutorReasoningSystem, json!({}))?;
+        let system = run.system(Role::Executor, Template::ExecutorReasoningSystem, json!({}))?;
         return Ok(vec![Call { model, characters: known + system.len() }]);
     }
     let call = |name: &String| {
-        let system = run.system(Template::ExecutorSystem, json!({"tool": name}))?;
+        let system = run.system(Role::Executor, Template::ExecutorSystem, json!({"tool": name}))?;
         let schema = run.pipeline.tools.get(name).map(|tool| json!(tool.schema()).to_string());
         let characters = known + system.len() + schema.map_or(0, |schema| schema.len());
         Ok(Call { model: model.clone(), characters })

@@ -13,7 +13,9 @@ use super::state::{RunState, Until};
 use crate::event::RunEvent;
 use crate::outcome::{Evaluation, Overruling, Reason, RunStatus, Settlement, Verdict};
 use crate::stage::{self, Ended, Owner, StageRun, StoreError, TurnContext, TurnStore};
-use crate::turn::{Note, Scope, Speaker, StageOutcome, ToolCall, Turn, TurnEnd, TurnMessage, TurnStatus};
+use crate::turn::{
+    Note, Scope, Speaker, StageOutcome, ToolCall, TrustTier, Turn, TurnEnd, TurnMessage, TurnStatus,
+};
 
 /// The turn of a run in flight.
 pub(super) struct Course {
@@ -165,6 +167,13 @@ pub(super) async fn conclude(run: &Run<'_>) -> Result<(), Stop> {
         cost: state.cost(),
         duration_ms: millis(run.monotonic().saturating_sub(run.began)),
     });
+    let trusted = &run.pipeline.config.trusted_tools;
+    if run.read(|state| state.tools_called().iter().any(|tool| !trusted.contains(tool))) {
+        course.context.meet(TrustTier::ThirdPartyPublic);
+    }
+    if let Some(tier) = course.dispatch.as_ref().map(TurnContext::least_trusted) {
+        course.context.meet(tier);
+    }
     course.context.end(evaluation, ended);
     let done = perform(run, Scope::TurnOutput, &mut course.context).await;
     let error = match done {

@@ -8,7 +8,7 @@ use super::{Owner, Stash, StoreError, TokenCounter, TurnStore};
 use crate::event::Clock;
 use crate::outcome::{Cost, Evaluation};
 use crate::prompt::Prompt;
-use crate::turn::{Assembled, Recorded, Selection};
+use crate::turn::{Assembled, Recorded, Selection, TrustTier};
 
 /// What a stage works on.
 ///
@@ -22,6 +22,7 @@ pub struct TurnContext {
     pub stash: Stash,
     pub(super) aborted: Option<String>,
     withheld: Option<String>,
+    met: TrustTier,
     id: String,
     session: Option<String>,
     prompt: Arc<Prompt>,
@@ -63,6 +64,7 @@ impl TurnContext {
             stash: Stash::default(),
             aborted: None,
             withheld: None,
+            met: TrustTier::FirstParty,
             id: id.to_owned(),
             session,
             prompt: Arc::new(prompt),
@@ -109,6 +111,16 @@ impl TurnContext {
     /// Returns what the run came to, in the output stages of the turn.
     pub fn ended(&self) -> Option<&Ended> {
         self.ended.as_ref()
+    }
+
+    /// Returns the least trusted tier of everything that the run was given or met: what it says rests on that.
+    pub fn least_trusted(&self) -> TrustTier {
+        self.turn.least_trusted().max(self.met)
+    }
+
+    /// Takes note of something of this tier that the run met.
+    pub fn meet(&mut self, tier: TrustTier) {
+        self.met = self.met.max(tier);
     }
 
     /// Returns the wall clock.

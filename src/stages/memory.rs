@@ -64,7 +64,7 @@ impl Work for Leaving {
             confidence: self.confidence,
             importance: self.importance,
             source: Some(format!("run:{}", context.id())),
-            trust_tier: context.turn.least_trusted(),
+            trust_tier: context.least_trusted(),
             created_at: now,
             updated_at: now,
         };

@@ -87,6 +87,9 @@ pub struct RunState {
     accepted: bool,
     /// What the models are given beside the task, and the cycle from which that counts.
     context: Option<(u32, Box<Assembled>)>,
+    /// As it stood before the first cycle.
+    first_context: Option<Box<Assembled>>,
+    tools_called: BTreeSet<String>,
     concluded: bool,
     stop: Option<(Reason, String)>,
 }
@@ -120,6 +123,8 @@ impl RunState {
             evaluation: None,
             accepted: false,
             context: None,
+            first_context: None,
+            tools_called: BTreeSet::new(),
             concluded: false,
             stop: None,
         }
@@ -190,9 +195,17 @@ impl RunState {
             }
             // Whoever accepts wants no further cycle, also when the verdict cannot be a pass.
             RunEvent::ApprovalDecided { decision: Decision::Accepted, .. } => self.accepted = true,
-            RunEvent::ContextAssembled { cycle, context } => self.context = Some((*cycle, context.clone())),
+            RunEvent::ContextAssembled { cycle, context } => {
+                if *cycle == 0 {
+                    self.first_context = Some(context.clone());
+                }
+                self.context = Some((*cycle, context.clone()));
+            }
             RunEvent::TurnCompleted { .. } => self.concluded = true,
-            RunEvent::ToolStarted { .. } => self.tool_calls += 1,
+            RunEvent::ToolStarted { tool, .. } => {
+                self.tool_calls += 1;
+                self.tools_called.insert(tool.clone());
+            }
             RunEvent::Warning { code, .. } => {
                 self.warned.insert(code.clone());
             }

@@ -1,6 +1,6 @@
 //! Owns what can be asked of the state of a run: how far it is, what it has found, what it has used.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
 
@@ -21,6 +21,16 @@ impl RunState {
     /// Returns what the models are given beside the task; nothing where no stage saw to it.
     pub fn context(&self) -> Option<&Assembled> {
         self.context.as_ref().map(|(_, context)| &**context)
+    }
+
+    /// Returns what they were given before the first cycle: nothing of it can be the work of this run.
+    pub fn first_context(&self) -> Option<&Assembled> {
+        self.first_context.as_deref()
+    }
+
+    /// Returns the tools that were called.
+    pub fn tools_called(&self) -> &BTreeSet<String> {
+        &self.tools_called
     }
 
     /// Returns the cycle from which that counts; 0 for the whole run.
