@@ -36,6 +36,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('validate', 'validate', [CompletionResultType]::ParameterValue, 'Check prompt and config files without calling a provider')
             [CompletionResult]::new('tools', 'tools', [CompletionResultType]::ParameterValue, 'Show the tools that a run has, and call one by hand')
             [CompletionResult]::new('runs', 'runs', [CompletionResultType]::ParameterValue, 'Make something of runs that are recorded under .tepa/runs')
+            [CompletionResult]::new('memory', 'memory', [CompletionResultType]::ParameterValue, 'Show or remove what runs left for later runs')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -312,6 +313,88 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
         'tepa;runs;help;help' {
             break
         }
+        'tepa;memory' {
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'The store, if it is not that of this folder')
+            [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List memories, the newest first: id, session, importance x confidence, date, first words')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one memory whole')
+            [CompletionResult]::new('forget', 'forget', [CompletionResultType]::ParameterValue, 'Remove memories, or all that runs of a session left, so that the text is not in the file any more')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'tepa;memory;list' {
+            [CompletionResult]::new('--session', '--session', [CompletionResultType]::ParameterName, 'Only those of this session')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What standard output carries: text for people, or JSON')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'The store, if it is not that of this folder')
+            [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'tepa;memory;show' {
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'The store, if it is not that of this folder')
+            [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'tepa;memory;forget' {
+            [CompletionResult]::new('--session', '--session', [CompletionResultType]::ParameterName, 'Everything of this session')
+            [CompletionResult]::new('--store', '--store', [CompletionResultType]::ParameterName, 'The store, if it is not that of this folder')
+            [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'tepa;memory;help' {
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List memories, the newest first: id, session, importance x confidence, date, first words')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one memory whole')
+            [CompletionResult]::new('forget', 'forget', [CompletionResultType]::ParameterValue, 'Remove memories, or all that runs of a session left, so that the text is not in the file any more')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'tepa;memory;help;list' {
+            break
+        }
+        'tepa;memory;help;show' {
+            break
+        }
+        'tepa;memory;help;forget' {
+            break
+        }
+        'tepa;memory;help;help' {
+            break
+        }
         'tepa;completions' {
             [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
@@ -331,6 +414,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('validate', 'validate', [CompletionResultType]::ParameterValue, 'Check prompt and config files without calling a provider')
             [CompletionResult]::new('tools', 'tools', [CompletionResultType]::ParameterValue, 'Show the tools that a run has, and call one by hand')
             [CompletionResult]::new('runs', 'runs', [CompletionResultType]::ParameterValue, 'Make something of runs that are recorded under .tepa/runs')
+            [CompletionResult]::new('memory', 'memory', [CompletionResultType]::ParameterValue, 'Show or remove what runs left for later runs')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -372,6 +456,21 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             break
         }
         'tepa;help;runs;plan' {
+            break
+        }
+        'tepa;help;memory' {
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List memories, the newest first: id, session, importance x confidence, date, first words')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show one memory whole')
+            [CompletionResult]::new('forget', 'forget', [CompletionResultType]::ParameterValue, 'Remove memories, or all that runs of a session left, so that the text is not in the file any more')
+            break
+        }
+        'tepa;help;memory;list' {
+            break
+        }
+        'tepa;help;memory;show' {
+            break
+        }
+        'tepa;help;memory;forget' {
             break
         }
         'tepa;help;completions' {

@@ -33,6 +33,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand validate 'Check prompt and config files without calling a provider'
             cand tools 'Show the tools that a run has, and call one by hand'
             cand runs 'Make something of runs that are recorded under .tepa/runs'
+            cand memory 'Show or remove what runs left for later runs'
             cand completions 'Print a completion script'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -287,6 +288,79 @@ set edit:completion:arg-completer[tepa] = {|@words|
         }
         &'tepa;runs;help;help'= {
         }
+        &'tepa;memory'= {
+            cand --store 'The store, if it is not that of this folder'
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+            cand list 'List memories, the newest first: id, session, importance x confidence, date, first words'
+            cand show 'Show one memory whole'
+            cand forget 'Remove memories, or all that runs of a session left, so that the text is not in the file any more'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'tepa;memory;list'= {
+            cand --session 'Only those of this session'
+            cand --output 'What standard output carries: text for people, or JSON'
+            cand --store 'The store, if it is not that of this folder'
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'tepa;memory;show'= {
+            cand --store 'The store, if it is not that of this folder'
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'tepa;memory;forget'= {
+            cand --session 'Everything of this session'
+            cand --store 'The store, if it is not that of this folder'
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'tepa;memory;help'= {
+            cand list 'List memories, the newest first: id, session, importance x confidence, date, first words'
+            cand show 'Show one memory whole'
+            cand forget 'Remove memories, or all that runs of a session left, so that the text is not in the file any more'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'tepa;memory;help;list'= {
+        }
+        &'tepa;memory;help;show'= {
+        }
+        &'tepa;memory;help;forget'= {
+        }
+        &'tepa;memory;help;help'= {
+        }
         &'tepa;completions'= {
             cand --log-level 'How much to show'
             cand --color 'When to use colour'
@@ -305,6 +379,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand validate 'Check prompt and config files without calling a provider'
             cand tools 'Show the tools that a run has, and call one by hand'
             cand runs 'Make something of runs that are recorded under .tepa/runs'
+            cand memory 'Show or remove what runs left for later runs'
             cand completions 'Print a completion script'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -335,6 +410,17 @@ set edit:completion:arg-completer[tepa] = {|@words|
         &'tepa;help;runs;evaluate'= {
         }
         &'tepa;help;runs;plan'= {
+        }
+        &'tepa;help;memory'= {
+            cand list 'List memories, the newest first: id, session, importance x confidence, date, first words'
+            cand show 'Show one memory whole'
+            cand forget 'Remove memories, or all that runs of a session left, so that the text is not in the file any more'
+        }
+        &'tepa;help;memory;list'= {
+        }
+        &'tepa;help;memory;show'= {
+        }
+        &'tepa;help;memory;forget'= {
         }
         &'tepa;help;completions'= {
         }

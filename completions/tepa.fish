@@ -39,6 +39,7 @@ complete -c tepa -n "__fish_tepa_needs_command" -f -a "plan" -d 'Make the plan o
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "validate" -d 'Check prompt and config files without calling a provider'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "runs" -d 'Make something of runs that are recorded under .tepa/runs'
+complete -c tepa -n "__fish_tepa_needs_command" -f -a "memory" -d 'Show or remove what runs left for later runs'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "completions" -d 'Print a completion script'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l provider -d 'Who answers model calls' -r -f -a "anthropic\t''
@@ -281,6 +282,62 @@ complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcomma
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "evaluate" -d 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Draw the last plan of a run'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -l store -d 'The store, if it is not that of this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -f -a "list" -d 'List memories, the newest first: id, session, importance x confidence, date, first words'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -f -a "show" -d 'Show one memory whole'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -f -a "forget" -d 'Remove memories, or all that runs of a session left, so that the text is not in the file any more'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and not __fish_seen_subcommand_from list show forget help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -l session -d 'Only those of this session' -r
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -l output -d 'What standard output carries: text for people, or JSON' -r -f -a "text\t'For people'
+json\t'For programs'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -l store -d 'The store, if it is not that of this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from show" -l store -d 'The store, if it is not that of this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from show" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from show" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from show" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from show" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from forget" -l session -d 'Everything of this session' -r
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from forget" -l store -d 'The store, if it is not that of this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from forget" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from forget" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from forget" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from forget" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from forget" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from forget" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from help" -f -a "list" -d 'List memories, the newest first: id, session, importance x confidence, date, first words'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one memory whole'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from help" -f -a "forget" -d 'Remove memories, or all that runs of a session left, so that the text is not in the file any more'
+complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'
 verbose\t'With durations, tokens, reasoning, arguments, retries'"
@@ -291,16 +348,20 @@ complete -c tepa -n "__fish_tepa_using_subcommand completions" -s C -l directory
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -s V -l version -d 'Print version'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "run" -d 'Run a task'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "plan" -d 'Make the plan of a task without executing it, with what it will cost'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "validate" -d 'Check prompt and config files without calling a provider'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "runs" -d 'Make something of runs that are recorded under .tepa/runs'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "completions" -d 'Print a completion script'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "run" -d 'Run a task'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "plan" -d 'Make the plan of a task without executing it, with what it will cost'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "validate" -d 'Check prompt and config files without calling a provider'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "runs" -d 'Make something of runs that are recorded under .tepa/runs'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "memory" -d 'Show or remove what runs left for later runs'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "completions" -d 'Print a completion script'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "list" -d 'List the tools that a run has here: built-in ones, commands, those of MCP servers'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "show" -d 'Show one tool with its parameters'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "call" -d 'Call one tool in this folder and print what it returns'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "report" -d 'Write the report of a run, as `tepa run --report` does'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "evaluate" -d 'Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from runs" -f -a "plan" -d 'Draw the last plan of a run'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from memory" -f -a "list" -d 'List memories, the newest first: id, session, importance x confidence, date, first words'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from memory" -f -a "show" -d 'Show one memory whole'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from memory" -f -a "forget" -d 'Remove memories, or all that runs of a session left, so that the text is not in the file any more'

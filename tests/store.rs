@@ -435,13 +435,13 @@ fn what_is_no_store_of_this_version_is_refused_and_left_as_it_is() {
         "{error}"
     );
     Connection::open(at("foreign.db")).unwrap().execute_batch("CREATE TABLE mine (x)").unwrap();
+    let before = fs::read(at("foreign.db")).unwrap();
     let error = refusal(&at("foreign.db"));
     assert!(error.contains("foreign.db` is the database of something else"), "{error}");
-    let tables: i64 = Connection::open(at("foreign.db"))
-        .unwrap()
-        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(tables, 1);
+    assert_eq!(fs::read(at("foreign.db")).unwrap(), before);
+    for left in ["foreign.db-wal", "foreign.db-shm", "foreign.db.running"] {
+        assert!(!at(left).exists(), "{left}");
+    }
     fs::write(at("text.db"), "no database, but rather a text of some length".repeat(99)).unwrap();
     let error = refusal(&at("text.db"));
     assert!(error.contains("text.db` is no store, nor a database at all: move it away"), "{error}");
