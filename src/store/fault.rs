@@ -27,11 +27,18 @@ impl Fault {
         Self::Said(sentence.into())
     }
 
-    /// Returns what SQLite calls it.
+    /// Returns what SQLite calls it, or would.
     pub(super) fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Sqlite(error) => error.sqlite_error_code(),
-            _ => None,
+            Self::Io(error) => match error.kind() {
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    Some(ErrorCode::ReadOnly)
+                }
+                io::ErrorKind::StorageFull => Some(ErrorCode::DiskFull),
+                _ => None,
+            },
+            Self::Json(_) | Self::Said(_) => None,
         }
     }
 

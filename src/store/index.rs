@@ -1,8 +1,8 @@
-//! Owns the finding of passages: an index of words that follows the files, and the ranking of what matches.
+//! Owns the finding of passages: an index of words that follows the files.
 //!
 //! The index holds words and places, no text: what is found is read from the file, and only if the file is still the one that was indexed.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, params};
 
 use super::fault::Fault;
+use super::hit::{Hit, Texts, hits};
 use super::passage::{Passage, passages};
 use super::walk::{self, Globs, Stamp, Waiting, Wanted};
 use super::{SqliteStore, off_thread, write};
@@ -20,9 +21,6 @@ use crate::workspace::{Workspace, WorkspaceError};
 
 /// The largest file that is indexed, in bytes.
 const LARGEST: u64 = 1 << 20;
-
-/// Most words of a query that count.
-const MOST_WORDS: usize = 64;
 
 /// Files that are written at once: others who write wait no longer than that takes.
 const AT_ONCE: usize = 64;
@@ -93,10 +91,9 @@ impl Inner {
     fn retrieve(&self, query: Query<'_>, wanted: &Wanted) -> Result<Vec<Retrievable>, StoreError> {
         let (files, refreshed) = self.refresh(wanted)?;
         tracing::debug!(files = files.len(), ?refreshed, "index");
-        let Some(words) = words(query.text) else { return Ok(Vec::new()) };
-        let hits = self.store.shared.with(|held| self.find(&held.connection, &words, query, &files))?;
-        let mut texts = Texts { workspace: &self.workspace, read: HashMap::new() };
-        Ok(hits.iter().filter_map(|hit| self.retrievable(hit, texts.of(hit)?)).collect())
+        let hits = self.store.shared.with(|held| hits(&held.connection, &self.root, query, &files))?;
+        let mut texts = Texts::of(&self.workspace, LARGEST);
+        Ok(hits.iter().filter_map(|hit| self.retrievable(hit, texts.take(hit)?)).collect())
     }
 
     /// Brings the index up to date with the files, and returns them.
@@ -189,41 +186,6 @@ impl Inner {
         Ok(())
     }
 
-    fn find(
-        &self,
-        connection: &Connection,
-        words: &str,
-        query: Query<'_>,
-        files: &BTreeMap<String, Stamp>,
-    ) -> Result<Vec<Hit>, Fault> {
-        let mut statement = connection.prepare_cached(
-            "SELECT f.path, f.bytes, f.modified, p.fromByte, p.toByte, p.fromLine, p.toLine, bm25(words) AS rank \
-             FROM words JOIN passages p ON p.id = words.rowid JOIN files f ON f.id = p.file \
-             WHERE words MATCH ?1 AND f.root = ?2 ORDER BY rank, f.path, p.fromByte",
-        )?;
-        let mut rows = statement.query([words, &self.root])?;
-        let mut hits = Vec::new();
-        let mut best = None;
-        while hits.len() < query.top_k {
-            let Some(row) = rows.next()? else { break };
-            let path: String = row.get(0)?;
-            let stamp = Stamp { bytes: row.get(1)?, modified: row.get(2)? };
-            // There are other indexes in the same tables.
-            if files.get(&path) != Some(&stamp) {
-                continue;
-            }
-            // The better, the further below zero.
-            let rank: f64 = row.get(7)?;
-            let score = if rank < 0.0 { rank / *best.get_or_insert(rank) } else { 0.0 };
-            if score < query.min_score {
-                break;
-            }
-            let bytes = (row.get::<_, i64>(3)?, row.get::<_, i64>(4)?);
-            hits.push(Hit { path, stamp, bytes, lines: (row.get(5)?, row.get(6)?), score });
-        }
-        Ok(hits)
-    }
-
     fn retrievable(&self, hit: &Hit, content: String) -> Option<Retrievable> {
         let source = format!("{}:{}-{}", hit.path, hit.lines.0, hit.lines.1);
         let modified = Timestamp::from_nanosecond(i128::from(hit.stamp.modified)).ok()?;
@@ -238,44 +200,6 @@ impl Inner {
             updated_at: modified,
         })
     }
-}
-
-/// A passage that matches.
-struct Hit {
-    path: String,
-    stamp: Stamp,
-    bytes: (i64, i64),
-    lines: (i64, i64),
-    score: f64,
-}
-
-/// The files that passages are taken from.
-struct Texts<'a> {
-    workspace: &'a Workspace,
-    read: HashMap<String, Option<String>>,
-}
-
-impl Texts<'_> {
-    /// Returns the text of a passage, unless its file has changed since it was indexed.
-    fn of(&mut self, hit: &Hit) -> Option<String> {
-        let read = || {
-            let text = String::from_utf8(self.workspace.read(&hit.path, LARGEST).ok()?).ok()?;
-            (Stamp::of(self.workspace, &hit.path) == Some(hit.stamp)).then_some(text)
-        };
-        let text = self.read.entry(hit.path.clone()).or_insert_with(read).as_ref()?;
-        let at = |byte: i64| usize::try_from(byte).ok();
-        text.get(at(hit.bytes.0)?..at(hit.bytes.1)?).map(str::to_owned)
-    }
-}
-
-/// Returns a query for any of the words of a text; none when there are none. What people write is no query by itself.
-fn words(text: &str) -> Option<String> {
-    let mut seen = HashSet::new();
-    let parts = text.split(|c: char| c.is_whitespace() || c.is_control() || c.is_ascii_punctuation());
-    let words = parts.filter(|word| !word.is_empty()).map(str::to_lowercase);
-    let words = words.filter(|word| seen.insert(word.clone())).take(MOST_WORDS);
-    let quoted: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
-    (!quoted.is_empty()).then(|| quoted.join(" OR "))
 }
 
 fn number(count: usize) -> i64 {
@@ -443,7 +367,6 @@ mod tests {
         ] {
             assert_eq!(!index.all(text).is_empty(), found, "{}", &text[..text.len().min(40)]);
         }
-        assert_eq!(words(&many).unwrap().matches("OR").count(), 63);
     }
 
     #[cfg(unix)]
@@ -517,12 +440,11 @@ mod tests {
         let index = trial.index(&["*.md"]);
         let (files, _) = index.refresh(&Wanted::default()).unwrap();
         let query = Query { text: "needle", top_k: 9, min_score: 0.0 };
-        let words = words(query.text).unwrap();
-        let hits =
-            trial.store.shared.with(|held| index.find(&held.connection, &words, query, &files)).unwrap();
+        let shared = &trial.store.shared;
+        let hits = shared.with(|held| hits(&held.connection, &index.root, query, &files)).unwrap();
         trial.write("a.md", b"something else");
-        let mut texts = Texts { workspace: &index.workspace, read: HashMap::new() };
-        let found: Vec<_> = hits.iter().map(|hit| texts.of(hit)).collect();
+        let mut texts = Texts::of(&index.workspace, LARGEST);
+        let found: Vec<_> = hits.iter().map(|hit| texts.take(hit)).collect();
         assert_eq!(found, [None, Some("needle too".to_owned())]);
     }
 
@@ -539,5 +461,24 @@ mod tests {
         let mut trial = Trial::new(&[("a.md", "needle")]);
         trial.store = SqliteStore::in_memory(secrets()).unwrap();
         assert_eq!(trial.index(&["*.md"]).sources("needle"), ["a.md:1-1"]);
+    }
+
+    #[test]
+    fn several_may_bring_one_database_up_to_date_at_once() {
+        let texts: Vec<(String, String)> =
+            (0..300).map(|n| (format!("{n}.md"), format!("word{n} common"))).collect();
+        let files: Vec<_> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let trial = Trial::new(&files);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let store = SqliteStore::open(&trial.dir.path().join("tepa.db"), secrets()).unwrap();
+                    let index = Trial { dir: tempfile::tempdir().unwrap(), store }
+                        .index_of(Workspace::open(&trial.root()).unwrap(), &["*.md"]);
+                    assert_eq!(index.sources("word17 word288"), ["17.md:1-1", "288.md:1-1"]);
+                });
+            }
+        });
+        assert_eq!(trial.index(&["*.md"]).refreshed(), (0, 0));
     }
 }

@@ -23,10 +23,8 @@ pub(super) struct Living {
 
 impl Living {
     /// Returns the turns of the database at `path`; none of them is held yet.
-    pub(super) fn beside(path: &Path) -> io::Result<Self> {
-        let folder = folder(path);
-        make_private(&folder)?;
-        Ok(Self { folder: Some(folder), held: HashMap::new() })
+    pub(super) fn beside(path: &Path) -> Self {
+        Self { folder: Some(folder(path)), held: HashMap::new() }
     }
 
     /// Holds a turn that begins in this transaction.
@@ -54,9 +52,10 @@ impl Living {
         drop(held);
     }
 
-    /// Marks the turns whose process is gone, and removes what they left.
+    /// Marks the turns whose process is gone, and removes what they left; makes the folder before the first one.
     pub(super) fn sweep(&self, transaction: &Transaction<'_>) -> Result<(), Fault> {
         let Some(folder) = &self.folder else { return Ok(()) };
+        make_private(folder)?;
         let mut running = transaction.prepare_cached("SELECT id FROM turns WHERE status = 'running'")?;
         let running = running.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
         let mut alive = HashSet::new();

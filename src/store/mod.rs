@@ -4,6 +4,7 @@
 //! refused when it is opened, before anything is paid for. Secrets are taken out of every text on its way in.
 
 mod fault;
+mod hit;
 mod index;
 mod living;
 mod memories;
@@ -17,7 +18,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use self::fault::Fault;
@@ -158,9 +158,8 @@ impl Held {
     /// Makes a database that was opened usable, and finds out whether it can be written.
     fn prepare(&mut self, place: &str) -> Result<(), Fault> {
         self.begin()?;
-        // Otherwise whoever closes the file last by what they know removes the log, and they may be wrong: another part of a process
-        // that opens and closes the file takes away that process's locks.
-        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        // Nothing is changed in what is not ours.
+        schema::recognise(&self.connection, place)?;
         let mode: String =
             self.connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
         if mode != "wal" {
@@ -175,17 +174,7 @@ impl Held {
         transaction.commit()?;
         Ok(())
     }
-}
 
-impl Drop for Held {
-    /// Brings the log home and empties it, unless others are at work; then they will.
-    fn drop(&mut self) {
-        let _ = self.connection.busy_timeout(Duration::ZERO);
-        let _ = self.empty_log();
-    }
-}
-
-impl Held {
     /// Moves what the log holds into the database and cuts the log to nothing; returns whether it could.
     fn empty_log(&self) -> rusqlite::Result<bool> {
         self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(row.get::<_, i64>(0)? == 0))
@@ -216,8 +205,7 @@ fn connect(path: &Path) -> Result<(Connection, Living), Fault> {
     }
     #[cfg(not(unix))]
     let _ = found;
-    let living = Living::beside(&path)?;
-    Ok((connection, living))
+    Ok((connection, Living::beside(&path)))
 }
 
 #[cfg(test)]

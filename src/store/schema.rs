@@ -78,25 +78,30 @@ const RECORDS: [(&str, &str); 5] = [
     ("toolCalls", "tool TEXT AS (record ->> '$.tool')"),
 ];
 
-/// Makes or recognises the tables, and writes: whether that can be done is known then.
-pub(super) fn migrate(transaction: &Transaction<'_>, place: &str) -> Result<(), Fault> {
-    match (number(transaction, "application_id")?, number(transaction, "user_version")?) {
-        (APPLICATION, VERSION) => {}
-        (APPLICATION, newer) if newer > VERSION => {
-            return Err(Fault::said(format!(
-                "the store `{place}` was written by a newer tepa (version {newer} of its tables, this one knows {VERSION}): \
-                 use that one, or name another file in `turn.store.path`"
-            )));
-        }
-        (0, 0) if is_empty(transaction)? => create(transaction)?,
-        _ => {
-            return Err(Fault::said(format!(
-                "`{place}` is the database of something else: name another file in `turn.store.path`"
-            )));
-        }
+/// Returns whether a database has our tables; one that has none at all is there for us to make them.
+///
+/// # Errors
+/// It has others.
+pub(super) fn recognise(connection: &Connection, place: &str) -> Result<bool, Fault> {
+    match (number(connection, "application_id")?, number(connection, "user_version")?) {
+        (APPLICATION, VERSION) => Ok(true),
+        (APPLICATION, newer) if newer > VERSION => Err(Fault::said(format!(
+            "the store `{place}` was written by a newer tepa (version {newer} of its tables, this one knows {VERSION}): \
+             use that one, or name another file in `turn.store.path`"
+        ))),
+        (0, 0) if is_empty(connection)? => Ok(false),
+        _ => Err(Fault::said(format!(
+            "`{place}` is the database of something else: name another file in `turn.store.path`"
+        ))),
     }
-    transaction.pragma_update(None, "user_version", VERSION)?;
-    Ok(())
+}
+
+/// Makes the tables where there are none, and writes in any case: whether that can be done is known then.
+pub(super) fn migrate(transaction: &Transaction<'_>, place: &str) -> Result<(), Fault> {
+    if !recognise(transaction, place)? {
+        create(transaction)?;
+    }
+    Ok(transaction.pragma_update(None, "user_version", VERSION)?)
 }
 
 fn create(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
