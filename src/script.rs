@@ -62,7 +62,7 @@ impl Scripts {
                 Ok(facts) if facts.is_file && !self.files.contains_key(word) => {
                     self.files.insert(word.to_owned(), Script::take(word, workspace)?);
                 }
-                Err(WorkspaceError::Outside(_) | WorkspaceError::Hidden(_)) => {
+                Err(WorkspaceError::Outside(_) | WorkspaceError::Hidden(_) | WorkspaceError::Kept(_)) => {
                     self.ways_out.push(workspace.root().join(relative));
                 }
                 _ => {}

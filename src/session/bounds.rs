@@ -4,8 +4,9 @@
 
 use std::path::PathBuf;
 
-use crate::config::{Config, Environment, Sandbox, SandboxMode};
+use crate::config::{Config, Environment, Sandbox, SandboxMode, Store};
 use crate::error::Error;
+use crate::store::SqliteStore;
 use crate::workspace::Workspace;
 
 /// Opens the folder to work in and what the configuration lists beside it.
@@ -18,7 +19,11 @@ pub(super) fn workspace(config: &Config, environment: &Environment) -> Result<Wo
     let read_only = sandbox.mode == SandboxMode::ReadOnly;
     let bounded = workspace.with_roots(&absolute(&sandbox.writable), &absolute(&sandbox.readable), read_only);
     let hidden = hidden(config, environment);
-    bounded.map(|workspace| workspace.hiding(&hidden)).map_err(|e| {
+    let kept = match &config.turn.store {
+        Store::Sqlite { path } => SqliteStore::files(&environment.directory.join(path)).to_vec(),
+        Store::None => Vec::new(),
+    };
+    bounded.map(|workspace| workspace.hiding(&hidden).keeping(&kept)).map_err(|e| {
         Error::usage("the sandbox cannot be set up")
             .because(&e)
             .hint("`sandbox.writable` and `sandbox.readable` list folders and files that exist")

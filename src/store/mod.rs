@@ -28,9 +28,6 @@ use crate::stage::StoreError;
 pub use self::index::{Index, IndexSettings};
 pub use self::memories::{Forgotten, Kept};
 
-/// Where a project's store lies, below its folder.
-pub const FILE: &str = ".tepa/tepa.db";
-
 /// How long one waits for others who write.
 const PATIENCE: Duration = Duration::from_secs(5);
 

@@ -11,6 +11,9 @@ pub enum WorkspaceError {
     /// The path is one of those that nobody may see.
     #[error("`{0}` is hidden from runs (`sandbox.hidden`)")]
     Hidden(String),
+    /// It is one of the files in which tepa keeps what outlives runs.
+    #[error("`{0}` is part of what tepa keeps between runs, which no tool reads or writes")]
+    Kept(String),
     /// The path may be read only.
     #[error(
         "`{0}` may be read, not written: only the workspace and what `sandbox.writable` lists is written"

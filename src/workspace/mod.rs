@@ -60,6 +60,8 @@ pub struct Workspace {
     read_only: bool,
     /// What is in a root and yet not to be used.
     hidden: Vec<PathBuf>,
+    /// What tepa keeps between runs.
+    kept: Vec<PathBuf>,
 }
 
 impl Workspace {
@@ -67,7 +69,7 @@ impl Workspace {
     pub fn open(root: &Path) -> io::Result<Self> {
         let root = Root::open(root, true)?;
         if root.path.is_dir() {
-            Ok(Self { roots: vec![root], read_only: false, hidden: Vec::new() })
+            Ok(Self { roots: vec![root], read_only: false, hidden: Vec::new(), kept: Vec::new() })
         } else {
             Err(io::ErrorKind::NotADirectory.into())
         }
@@ -102,6 +104,13 @@ impl Workspace {
     pub fn hiding(mut self, hidden: &[PathBuf]) -> Self {
         let found = hidden.iter().filter_map(|path| path.canonicalize().ok());
         self.hidden = found.filter(|path| !self.root().starts_with(path)).collect();
+        self
+    }
+
+    /// Takes out the files in which tepa keeps what outlives runs, absolute paths that need not exist yet: no tool reads or writes them.
+    #[must_use]
+    pub fn keeping(mut self, files: &[PathBuf]) -> Self {
+        self.kept = files.iter().map(|file| canonical(file)).collect();
         self
     }
 
@@ -164,6 +173,15 @@ impl Workspace {
     }
 }
 
+/// Returns a path without links as far as it exists; what does not exist yet is none.
+fn canonical(path: &Path) -> PathBuf {
+    match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Ok(path), ..) => path,
+        (Err(_), Some(folder), Some(name)) => canonical(folder).join(name),
+        _ => path.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,6 +203,23 @@ mod tests {
     }
 
     #[cfg(unix)]
+    #[test]
+    fn what_tepa_keeps_is_not_used_by_any_tool() {
+        let dir = tempfile::tempdir().unwrap();
+        let kept = [dir.path().join(".tepa/tepa.db"), dir.path().join("kept")];
+        let workspace = Workspace::open(dir.path()).unwrap().keeping(&kept);
+        std::fs::create_dir(dir.path().join(".tepa")).unwrap();
+        std::fs::create_dir(dir.path().join("kept")).unwrap();
+        for file in [".tepa/tepa.db", "kept/a", "other"] {
+            std::fs::write(dir.path().join(file), "x").unwrap();
+        }
+        for path in [".tepa/tepa.db", "./.tepa/../.tepa/tepa.db", "kept/a"] {
+            assert!(matches!(workspace.facts(path), Err(WorkspaceError::Kept(_))), "{path}");
+            assert!(workspace.write(path, b"").is_err(), "{path}");
+        }
+        assert!(workspace.facts("other").is_ok());
+    }
+
     #[test]
     fn what_is_hidden_is_not_used_by_any_way() {
         let (dir, workspace) = bounded(false);

@@ -80,6 +80,9 @@ impl Workspace {
         if self.hidden.iter().any(|hidden| at.starts_with(hidden)) {
             return Err(WorkspaceError::Hidden(path.display().to_string()));
         }
+        if self.kept.iter().any(|kept| at.starts_with(kept)) {
+            return Err(WorkspaceError::Kept(path.display().to_string()));
+        }
         Ok(Place { root, path: at })
     }
 
