@@ -14,6 +14,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use regex::Regex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -71,7 +72,10 @@ struct Served {
 }
 
 fn served(arguments: &[&str]) -> Served {
-    let folder = example();
+    served_in(example(), arguments)
+}
+
+fn served_in(folder: TempDir, arguments: &[&str]) -> Served {
     let script = Arc::new(Script::load(&folder.path().join("prompts/task.replay.yaml")));
     let replies = Arc::clone(&script);
     let server = Server::start(move |request| replies.answer(&request.body));
@@ -99,6 +103,36 @@ fn the_example_runs_as_it_does_on_scripted_replies() {
         assert!(hashes(here).iter().any(|(file, _)| *file == path), "{path}");
     }
     assert_eq!(served.requests.len(), served.script.len());
+}
+
+#[test]
+fn statement_13_a_turn_without_stages_leaves_every_request_as_it_was() {
+    // What no two runs have in common: moments, how long things took, and the marks of envelopes.
+    let times =
+        Regex::new(r#"\d+ ms\b|"durationMs": ?\d+|"max_tokens":\d+|\d{4}-\d\d-\d\dT[0-9:.]+Z|(untrusted_content_)[0-9a-f]{16}"#)
+            .unwrap();
+    let sent = |config: Option<&str>| -> Vec<String> {
+        let folder = example();
+        if let Some(config) = config {
+            fs::write(folder.path().join("turns.yaml"), config).unwrap();
+        }
+        let arguments: &[&str] = if config.is_some() { &["--config", "turns.yaml"] } else { &[] };
+        let requests = served_in(folder, arguments).requests;
+        let bodies = requests.iter().map(|request| request.body.to_string());
+        bodies.map(|body| times.replace_all(&body.replace("\\\"", "\""), "$1").into_owned()).collect()
+    };
+    let absent = sent(None);
+    assert!(absent.len() > 10 && absent.iter().any(|body| body.contains("untrusted_content_ kind")));
+    let empty =
+        ["turn: {}", "turn: {input: [], output: []}\ncycle: {input: [], output: []}", "turn: {session: a}"];
+    for config in empty {
+        let sent = sent(Some(config));
+        assert_eq!(sent.len(), absent.len(), "{config}");
+        for (sent, absent) in sent.iter().zip(&absent) {
+            let at = sent.bytes().zip(absent.bytes()).position(|(one, other)| one != other);
+            assert!(sent == absent, "{config}: {:?}", at.map(|at| sent.split_at(at).1));
+        }
+    }
 }
 
 #[test]
