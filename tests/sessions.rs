@@ -14,7 +14,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use support::{finish, tepa, text};
+use support::{TEPA, finish, tepa, text};
 
 const TASK: &str = "goal: Write the colour of the report into out.txt.
 context: {}
@@ -239,6 +239,35 @@ fn a_store_that_cannot_be_used_is_found_before_a_token_is_spent() {
     assert!(text(&output.stderr).contains(".tepa/tepa.db"), "{}", text(&output.stderr));
     assert!(fs::read_to_string(&place).unwrap().starts_with("this was a shopping list"));
     assert!(!folder.path().join(".tepa/runs").exists() && !folder.path().join("out.txt").exists());
+}
+
+#[test]
+fn a_disk_that_is_full_is_no_verdict_and_costs_nothing_where_it_is_full_before() {
+    for (blocks, tokens) in [(16, false), (700, true)] {
+        let folder = folder(RECALL);
+        // What a tool returns is kept: the second limit has room for a store, and not for that.
+        let long = "blue ".repeat(200_000);
+        let replies = pass("It is blue.", "").replace("\"blue\\n\"", &format!("\"{long}\""));
+        let replies =
+            replies.replace("}}\n  - {stage: ev", "}, usage: {input: 9, output: 9}}\n  - {stage: ev");
+        fs::write(folder.path().join("task.replay.yaml"), replies).unwrap();
+        let line = format!(
+            "trap '' XFSZ; ulimit -f {blocks}; exec {TEPA} run task.yaml --provider replay --session s --no-journal --output json"
+        );
+        let mut command = Command::new("bash");
+        command
+            .args(["-c", &line])
+            .current_dir(folder.path())
+            .env("HOME", folder.path())
+            .env_remove("TEPA_SESSION");
+        let output = finish(command.stdin(Stdio::null()));
+        assert_exit(&output, 4);
+        let said = text(&output.stderr);
+        assert!(said.contains(".tepa/tepa.db") && said.contains("disk"), "{said}");
+        let result: Option<Value> = serde_json::from_slice(&output.stdout).ok();
+        let spent = result.is_some_and(|result| result["tokensUsed"].as_u64() > Some(0));
+        assert_eq!(spent, tokens, "{said}");
+    }
 }
 
 /// One of two runs that work beside each other, each with a folder of its own for the files, and one store.

@@ -5,7 +5,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::shown;
 use crate::config::{self, Config, Environment, Store};
 use crate::error::Error;
 use crate::program::Site;
@@ -38,12 +37,9 @@ pub(super) fn connect(
     let store = match &config.turn.store {
         Store::Sqlite { path } => {
             let path = workspace.root().join(path);
-            let name = shown(&path, environment);
             let opened = SqliteStore::open(&path, environment.secrets().clone());
-            Some(opened.map_err(|e| {
-                Error::broken(format!("the store `{name}` cannot be used")).because(&e)
-                    .hint("make it writable, name another one with `turn.store.path`, or keep nothing: `turn.store: none`")
-            })?)
+            // Its words say which file, why, and what to do.
+            Some(opened.map_err(|error| Error::broken(error.0))?)
         }
         Store::None => None,
     };
