@@ -155,8 +155,10 @@ impl Held {
     /// Makes a database that was opened usable, and finds out whether it can be written.
     fn prepare(&mut self, place: &str) -> Result<(), Fault> {
         self.begin()?;
-        // Nothing is changed in what is not ours.
-        schema::recognise(&self.connection, place)?;
+        // Nothing is changed in what is not ours. All of it is looked at as it was at one moment: somebody may be making it just now.
+        let moment = self.connection.transaction()?;
+        schema::recognise(&moment, place)?;
+        moment.finish()?;
         let mode: String =
             self.connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
         if mode != "wal" {
