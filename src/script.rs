@@ -141,6 +141,13 @@ impl Outputs {
         Self { paths: self.paths.clone(), except: word.map(str::to_owned) }
     }
 
+    /// Returns whether a path is one of the outputs.
+    pub fn hold(&self, path: &str, workspace: &Workspace) -> bool {
+        workspace
+            .relative(path)
+            .is_ok_and(|relative| self.paths.iter().any(|path| relative.starts_with(path)))
+    }
+
     /// Returns where in the workspace `word` is, unless it is in none or an output.
     fn leave(&self, word: &str, workspace: &Workspace) -> Option<PathBuf> {
         let relative = workspace.relative(word).ok()?;

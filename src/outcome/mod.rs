@@ -236,6 +236,15 @@ pub enum CostQualifier {
     Unpriced,
 }
 
+/// Something that a person should know and that did not end the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Caution {
+    /// A stable name for programs.
+    pub code: String,
+    /// The text.
+    pub message: String,
+}
+
 /// The seeds' `TepaResult` and what stands beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -278,4 +287,7 @@ pub struct RunResult {
     /// What broke, when the run did not end by a verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What a person should know that did not end the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Caution>,
 }

@@ -30,6 +30,8 @@ pub enum Reason {
     ProtectedPathModified,
     /// A plan could not be had or could not be executed.
     CycleError,
+    /// A stage of a cycle broke.
+    DispatchError,
     /// A hook refused or broke.
     HookStopped,
     /// A person refused a plan or did not let a run go on, or nobody was there to ask.
@@ -99,9 +101,11 @@ impl Settlement {
     /// A reason that only a verdict can give is taken for a bug in tepa.
     pub fn stopped(reason: Reason, message: impl Into<String>) -> Self {
         let (status, reason) = match reason {
-            Reason::CycleError | Reason::HookStopped | Reason::Declined | Reason::NothingVerified => {
-                (Some(RunStatus::Fail), reason)
-            }
+            Reason::CycleError
+            | Reason::DispatchError
+            | Reason::HookStopped
+            | Reason::Declined
+            | Reason::NothingVerified => (Some(RunStatus::Fail), reason),
             Reason::Refused
             | Reason::TokenBudget
             | Reason::CostBudget
@@ -154,7 +158,8 @@ impl Settlement {
 mod tests {
     use super::*;
 
-    const REASONS: [Reason; 20] = [
+    const REASONS: [Reason; 21] = [
+        Reason::DispatchError,
         Reason::Declined,
         Reason::StageError,
         Reason::StoreError,
@@ -197,6 +202,7 @@ mod tests {
         assert_eq!(code(Reason::CycleError), 1);
         assert_eq!(code(Reason::HookStopped), 1);
         assert_eq!(code(Reason::Declined), 1);
+        assert_eq!(code(Reason::DispatchError), 1);
         assert_eq!(code(Reason::Refused), 3);
         assert_eq!(code(Reason::StageError), 4);
         assert_eq!(code(Reason::StoreError), 4);

@@ -313,13 +313,18 @@ impl Run<'_> {
                 Vec::new()
             }
         };
+        // The store is told last of all that may still go wrong, but for the last event itself.
+        if let Err(stop) = turn::settle(self, &self.read(RunState::settlement)).await {
+            self.stop(stop);
+        }
         let mut settlement = self.read(RunState::settlement);
-        turn::settle(self, &settlement).await;
         let mut result = self.result(&settlement, &outputs);
         // A result that could not be written where it was asked for is no verdict; the sinks that are left are told so.
         while let Err(stop) = self.emit(&RunEvent::RunCompleted { result: Box::new(result.clone()) }) {
             settlement = Settlement::stopped(stop.reason, stop.message.clone());
             self.stop(stop);
+            // It cannot be told more than that.
+            let _ = turn::settle(self, &settlement).await;
             result = self.result(&settlement, &outputs);
         }
         Finished { settlement, result }
@@ -344,6 +349,7 @@ impl Run<'_> {
             criteria: state.evaluation().map(|last| last.criteria.clone()).unwrap_or_default(),
             evaluation: state.evaluation().cloned(),
             sandbox: Some(self.pipeline.confinement.clone()),
+            warnings: state.cautions().to_vec(),
             error: (!judged).then(|| settlement.feedback().to_owned()),
         })
     }

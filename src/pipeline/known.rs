@@ -1,7 +1,7 @@
 //! Owns how models are shown what they are given beside the task, each piece by how far it is trusted.
 //!
-//! The judge is shown what a person answers for, and nothing else: what strangers wrote and what models of earlier runs left is for those
-//! who do the work, not for the one who says whether it is done. Source of the form: the design of turn-scoped pipelines, "Rendering".
+//! The judge is shown the rules of those who run tepa, and nothing else: documents may have been written by a run, memories and history were,
+//! and all of that is for those who do the work, not for the one who says whether it is done. Source of the form: the design of turn-scoped pipelines, "Rendering".
 
 use serde_json::{Value, json};
 
@@ -49,12 +49,8 @@ impl Run<'_> {
     }
 
     fn knowledge(&self, role: Role) -> Result<String, Stop> {
-        let context = self.read(|state| match role {
-            // What stages of cycles add may be the work of the run that he judges.
-            Role::Evaluator => state.first_context().cloned().map(for_judge),
-            _ => state.context().cloned(),
-        });
-        let Some(context) = context else { return Ok(String::new()) };
+        let context = self.read(|state| state.context().cloned());
+        let Some(context) = context.filter(|_| role != Role::Evaluator) else { return Ok(String::new()) };
         let Assembled { memories, retrievables, messages, thoughts, tool_calls, .. } = &context;
         if memories.is_empty()
             && retrievables.is_empty()
@@ -126,20 +122,13 @@ impl Run<'_> {
             .map(|call| (call.created_at, json!({"role": null, "returned": returned(call)})));
         let mut history: Vec<_> = said.chain(thought).chain(called).collect();
         history.sort_by_key(|(at, _)| *at);
-        let doubtful = context.memories.iter().any(|memory| memory.trust_tier != TrustTier::FirstParty);
         let slots = json!({
             "memories": memories,
-            "careful": !context.retrievables.is_empty() || !context.tool_calls.is_empty() || doubtful,
+            "careful": !context.retrievables.is_empty() || context.least_trusted() != TrustTier::FirstParty,
             "corpus": corpus,
             "untrusted": untrusted,
             "history": history.into_iter().map(|(_, said)| said).collect::<Vec<_>>(),
         });
         self.render(Template::KnownKnowledge, slots)
     }
-}
-
-fn for_judge(context: Assembled) -> Assembled {
-    let mut retrievables = context.retrievables;
-    retrievables.retain(|found| found.trust_tier == TrustTier::FirstParty);
-    Assembled { retrievables, ..Assembled::default() }
 }

@@ -136,7 +136,10 @@ fn question(run: &Run<'_>, input: &PlannerInput) -> Result<Message, Stop> {
     }
     slots["last_cycle"] = json!(cycle - 1);
     slots["scratchpad"] = json!(scratchpad);
-    slots["feedback"] = json!(input.feedback.as_deref().unwrap_or("(none)"));
+    let mark = run.pipeline.nonces.of(&["feedback", &cycle.to_string()]);
+    let feedback = input.feedback.as_ref();
+    let feedback = feedback.map(|feedback| shown::Material::of("feedback", mark, feedback.as_str()));
+    slots["feedback"] = json!(feedback.unwrap_or_else(|| shown::Material::plain("(none)")));
     run.opening(Role::Planner, Template::PlannerTask, Template::PlannerReviseUser, &slots)
 }
 

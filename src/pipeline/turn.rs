@@ -1,17 +1,19 @@
 //! Owns the turn around the cycles: what is assembled once before the first, what is stored and done once after a pass, and the stages of
 //! each cycle.
 //!
-//! A pass is acknowledged in the store before any output stage runs; what one of these breaks takes nothing back.
+//! Output stages run after a pass and take nothing back when they break. The store is told how the turn ended when everything else is done,
+//! so that what it says is what the exit code says.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 use tokio::sync::{MappedMutexGuard, MutexGuard};
 
+use super::artifacts;
 use super::run::{Run, Stop, millis};
 use super::state::{RunState, Until};
 use crate::event::RunEvent;
-use crate::outcome::{Evaluation, Overruling, Reason, RunStatus, Settlement, Verdict};
+use crate::outcome::{Artifact, Evaluation, Overruling, Reason, RunStatus, Settlement, Verdict};
 use crate::stage::{self, Ended, Owner, StageRun, StoreError, TurnContext, TurnStore};
 use crate::turn::{
     Note, Scope, Speaker, StageOutcome, ToolCall, TrustTier, Turn, TurnEnd, TurnMessage, TurnStatus,
@@ -24,8 +26,8 @@ pub(super) struct Course {
     dispatch: Option<TurnContext>,
     /// Whether the store knows of the turn.
     begun: bool,
-    /// Whether the store knows that it passed.
-    acknowledged: bool,
+    /// What the store was told of its end.
+    settled: Option<TurnStatus>,
 }
 
 impl From<StoreError> for Stop {
@@ -144,22 +146,17 @@ pub(super) async fn called(
     Ok(store.store(owner, call.into()).await?)
 }
 
-/// Acknowledges a pass, then runs the output stages.
+/// Stores what a run that passed has to say, then runs the output stages.
 pub(super) async fn conclude(run: &Run<'_>) -> Result<(), Stop> {
-    // What speaks against the pass has to be heard before it is acknowledged.
+    // What speaks against the pass has to be heard before anything is made of it.
     run.pipeline.provider.finish()?;
     let Some(evaluation) = run.read(|state| state.evaluation().cloned()) else {
         return Err(Stop::new(Reason::InternalError, "a run without a verdict was concluded"));
     };
     let mut course = course(run).await;
-    let settlement = run.read(RunState::settlement);
-    if course.begun
-        && let Some(store) = recording(run)
-    {
-        let said = settlement.feedback().to_owned();
+    if course.begun {
+        let said = run.read(RunState::settlement).feedback().to_owned();
         course.context.store(message(&course.context, Speaker::Assistant, said)).await?;
-        store.settle(&run.id, &end(run, &settlement, TurnStatus::Ack)).await?;
-        course.acknowledged = true;
     }
     let ended = run.read(|state| Ended {
         cycles: state.cycle(),
@@ -175,7 +172,12 @@ pub(super) async fn conclude(run: &Run<'_>) -> Result<(), Stop> {
         course.context.meet(tier);
     }
     course.context.end(evaluation, ended);
+    let before = left_behind(run).await?;
     let done = perform(run, Scope::TurnOutput, &mut course.context).await;
+    for artifact in left_behind(run).await?.into_iter().filter(|artifact| !before.contains(artifact)) {
+        let message = format!("`{}` is not what was judged: an output stage changed it", artifact.path);
+        run.emit(&RunEvent::Warning { code: "output_changed".to_owned(), message })?;
+    }
     let error = match done {
         Ok(()) => None,
         Err(stop) if stop.reason == Reason::JournalError => return Err(stop),
@@ -186,7 +188,8 @@ pub(super) async fn conclude(run: &Run<'_>) -> Result<(), Stop> {
                 && reason != Reason::Refused
             {
                 let note = Note::Error { code: code.to_owned(), message: message.clone() };
-                store.note(&run.id, note).await?;
+                // What cannot be noted is told all the same.
+                let _ = store.note(&run.id, note).await;
             }
             if run.pipeline.config.evaluator.strict && reason != Reason::Refused {
                 return Err(Stop::new(Reason::StageError, message));
@@ -198,26 +201,48 @@ pub(super) async fn conclude(run: &Run<'_>) -> Result<(), Stop> {
     run.emit(&RunEvent::TurnCompleted { error })
 }
 
-/// Tells the store how a turn ended that it does not know the end of.
-pub(super) async fn settle(run: &Run<'_>, settlement: &Settlement) {
-    let is_open = run.turn.lock().await.as_ref().is_some_and(|course| course.begun && !course.acknowledged);
-    let Some(store) = recording(run).filter(|_| is_open) else { return };
+/// Returns the files of the run as they are now; none where there is no stage that could change them.
+async fn left_behind(run: &Run<'_>) -> Result<Vec<Artifact>, Stop> {
+    if run.pipeline.stages.turn_output.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wanted = run.read(artifacts::wanted);
+    artifacts::on_disk(wanted, Arc::clone(&run.pipeline.workspace)).await
+}
+
+/// Tells the store how the turn ended, unless it was told that already.
+///
+/// # Errors
+/// The store cannot take it: a pass that nobody will know of is none.
+pub(super) async fn settle(run: &Run<'_>, settlement: &Settlement) -> Result<(), Stop> {
     let status = match settlement.status() {
+        Some(RunStatus::Pass) => TurnStatus::Ack,
         Some(RunStatus::Terminated) => TurnStatus::Aborted,
-        // A pass is acknowledged where it is concluded, or not at all.
-        _ => TurnStatus::Nack,
+        Some(RunStatus::Fail) | None => TurnStatus::Nack,
     };
+    let mut course = run.turn.lock().await;
+    let open = course.as_mut().filter(|course| course.begun && course.settled != Some(status));
+    let (Some(course), Some(store)) = (open, recording(run)) else { return Ok(()) };
     let settled = async {
-        if settlement.status().is_none() || settlement.reason() == Reason::CycleError {
+        if settlement.status().is_none()
+            || matches!(settlement.reason(), Reason::CycleError | Reason::DispatchError)
+        {
             let code = reason_name(settlement.reason());
             store.note(&run.id, Note::Error { code, message: settlement.feedback().to_owned() }).await?;
         }
         store.settle(&run.id, &end(run, settlement, status)).await
     };
-    if let Err(error) = settled.await {
-        // The run did not pass: what the store does not know cannot make anybody believe that it did.
-        let message = format!("the end of the run is not in the store: {error}");
-        let _ = run.emit(&RunEvent::Warning { code: "store_error".to_owned(), message });
+    match settled.await {
+        Ok(()) => {
+            course.settled = Some(status);
+            Ok(())
+        }
+        Err(error) if status == TurnStatus::Ack => Err(error.into()),
+        Err(error) => {
+            // It did not pass: what the store does not know cannot make anybody believe that it did.
+            let message = format!("the end of the run is not in the store: {error}");
+            run.emit(&RunEvent::Warning { code: "store_error".to_owned(), message })
+        }
     }
 }
 
@@ -226,7 +251,7 @@ fn end(run: &Run<'_>, settlement: &Settlement, status: TurnStatus) -> TurnEnd {
     TurnEnd {
         status,
         reason: reason_name(settlement.reason()),
-        feedback: settlement.feedback().to_owned(),
+        feedback: if status == TurnStatus::Ack { String::new() } else { settlement.feedback().to_owned() },
         cycles,
         tokens_used,
         ended_at: run.pipeline.clock.now(),
@@ -263,7 +288,7 @@ async fn course<'r>(run: &'r Run<'_>) -> MappedMutexGuard<'r, Course> {
         ),
         dispatch: None,
         begun: false,
-        acknowledged: false,
+        settled: None,
     };
     MutexGuard::map(run.turn.lock().await, |course| course.get_or_insert_with(begin))
 }
@@ -300,10 +325,13 @@ async fn perform(run: &Run<'_>, scope: Scope, context: &mut TurnContext) -> Resu
     let ended = stage::run(scope, stages, context, &*run.pipeline.clock, &record).await;
     let (unrecorded, refused_by) = told.into_inner().unwrap_or_else(PoisonError::into_inner);
     unrecorded?;
+    for message in context.take_warnings() {
+        run.emit(&RunEvent::Warning { code: "stage_warning".to_owned(), message })?;
+    }
     if let Err(fault) = ended {
         let reason = match scope {
             Scope::TurnInput | Scope::TurnOutput => Reason::StageError,
-            Scope::DispatchInput | Scope::DispatchOutput => Reason::CycleError,
+            Scope::DispatchInput | Scope::DispatchOutput => Reason::DispatchError,
         };
         return Err(Stop::new(reason, fault.to_string()));
     }

@@ -22,6 +22,7 @@ pub struct TurnContext {
     pub stash: Stash,
     pub(super) aborted: Option<String>,
     withheld: Option<String>,
+    warnings: Vec<String>,
     met: TrustTier,
     id: String,
     session: Option<String>,
@@ -64,6 +65,7 @@ impl TurnContext {
             stash: Stash::default(),
             aborted: None,
             withheld: None,
+            warnings: Vec::new(),
             met: TrustTier::FirstParty,
             id: id.to_owned(),
             session,
@@ -151,6 +153,16 @@ impl TurnContext {
     /// Returns why the pass of the cycle is withheld, if it is.
     pub fn withheld(&self) -> Option<&str> {
         self.withheld.as_deref()
+    }
+
+    /// Says something that a person should know and that does not end the run.
+    pub fn warn(&mut self, message: impl Into<String>) {
+        self.warnings.push(message.into());
+    }
+
+    /// Takes what was said by [`Self::warn`].
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
     }
 
     /// Returns records of the store, newest first; without a store there are none.

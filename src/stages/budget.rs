@@ -150,6 +150,7 @@ mod tests {
                 call("c2", "t", json!({}), json!("y".repeat(200)), 2),
             ],
             trace: None,
+            left_out: Vec::new(),
         };
         trial
     }

@@ -1,6 +1,7 @@
 //! Owns the stage `history`: what was said in earlier runs of the session that passed, as far as there is room.
 //!
-//! A run is told whole or not at all, and nothing older than one that has no room: a story with holes is worse than a short one.
+//! What a run was to do and what it came to is told whole or not at all, and nothing older than one that has no room: a story with holes is
+//! worse than a short one. Its tool calls come along where there is room, or are among what was left out.
 
 use std::mem;
 
@@ -11,7 +12,7 @@ use super::Work;
 use crate::config;
 use crate::stage::{StageError, TurnContext};
 use crate::text;
-use crate::turn::{Selection, ToolCall, TurnMessage};
+use crate::turn::{Selection, Shed, ToolCall, TurnMessage};
 
 /// How many characters of one text of a tool call are told.
 const TOLD: usize = 2_000;
@@ -37,9 +38,13 @@ impl Work for History {
             let of = Selection { turn, acknowledged: true, ..Selection::default() };
             let mut calls = context.fetch::<ToolCall>(&of).await?;
             calls.iter_mut().for_each(shorten);
-            match room.checked_sub(size(context, &calls)) {
-                Some(rest) => room = rest,
-                None => calls.clear(),
+            let tokens = size(context, &calls);
+            if let Some(rest) = room.checked_sub(tokens) {
+                room = rest;
+            } else {
+                let count = calls.len() as u64;
+                context.turn.left_out.push(Shed { of: "toolCalls".to_owned(), count, tokens });
+                calls.clear();
             }
             told.push((messages, calls));
         }

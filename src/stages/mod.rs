@@ -37,6 +37,7 @@ use crate::program::{self, Call, Program, Site};
 use crate::prompt::Prompt;
 use crate::script::Outputs;
 use crate::stage::{Next, Retriever, StageError, Stages, TurnContext, TurnStage};
+use crate::text;
 use crate::turn::Scope;
 
 /// Makes what finds passages for one stage `retrieve`.
@@ -76,6 +77,8 @@ pub fn build(
         dispatch_input: builder.list(Scope::DispatchInput, &config.cycle.input)?,
         dispatch_output: builder.list(Scope::DispatchOutput, &config.cycle.output)?,
     };
+    builder.protected.sort();
+    builder.protected.dedup();
     Ok(Built { stages, protected: builder.protected })
 }
 
@@ -98,15 +101,18 @@ impl Builder<'_> {
         Ok(match stage {
             Stage::Policy(settings) => stage_of(Policy(settings.clone())),
             Stage::Standing(config::Standing { files }) => {
-                // Read again in every cycle, they would be rules that a run makes for itself.
-                if scope == Scope::DispatchInput {
-                    let places = files.iter().filter_map(|file| workspace.resolved(file).ok());
-                    self.protected.extend(places.map(|place| workspace.root().join(place)));
-                }
+                // They would be rules that a run makes for the next one, or for itself where they are read in every cycle. A task
+                // may be about them.
+                let is_task =
+                    |file: &&String| scope == Scope::TurnInput && self.outputs.hold(file, workspace);
+                let places = files.iter().filter(|file| !is_task(file));
+                let places = places.filter_map(|file| workspace.resolved(file).ok());
+                self.protected.extend(places.map(|place| workspace.root().join(place)));
                 stage_of(Standing { files: files.clone(), workspace: Arc::clone(workspace) })
             }
             Stage::Retrieve(settings) => stage_of(Retrieve {
                 retriever: (self.retrievers)(settings)?,
+                files: text::ticked(&settings.files),
                 top_k: settings.top_k,
                 min_score: settings.min_score,
             }),

@@ -9,6 +9,8 @@ use crate::turn::Retrievable;
 /// Finds passages.
 pub(super) struct Retrieve {
     pub(super) retriever: Arc<dyn Retriever>,
+    /// Where it looks, for messages.
+    pub(super) files: String,
     pub(super) top_k: usize,
     pub(super) min_score: f64,
 }
@@ -20,20 +22,28 @@ impl Work for Retrieve {
 
     async fn work(&self, context: &mut TurnContext) -> Result<(), StageError> {
         let query = Query { text: &context.prompt().goal, top_k: self.top_k, min_score: self.min_score };
-        for passage in self.retriever.retrieve(query).await? {
+        let found = self.retriever.retrieve(query).await?;
+        if found.is_empty() {
+            context.warn(format!("nothing that matches the goal was found in {}", self.files));
+        }
+        for passage in found {
             keep_better(&mut context.turn.retrievables, passage);
         }
         Ok(())
     }
 }
 
-/// Adds a passage; of two with one id the one that matches better stays.
+/// Adds a passage; of two with one id the one that matches better stays, trusted no further than the other.
 fn keep_better(passages: &mut Vec<Retrievable>, passage: Retrievable) {
-    match passages.iter_mut().find(|known| known.id == passage.id) {
-        Some(known) if known.score.unwrap_or(0.0) < passage.score.unwrap_or(0.0) => *known = passage,
-        Some(_) => {}
-        None => passages.push(passage),
+    let Some(known) = passages.iter_mut().find(|known| known.id == passage.id) else {
+        passages.push(passage);
+        return;
+    };
+    let trust_tier = known.trust_tier.max(passage.trust_tier);
+    if known.score.unwrap_or(0.0) < passage.score.unwrap_or(0.0) {
+        *known = passage;
     }
+    known.trust_tier = trust_tier;
 }
 
 #[cfg(test)]
@@ -55,7 +65,12 @@ mod tests {
         ];
         for passages in found {
             let retriever = Arc::new(Shelf::of(passages));
-            let retrieve = Retrieve { retriever: Arc::<Shelf>::clone(&retriever), top_k: 4, min_score: 0.1 };
+            let retrieve = Retrieve {
+                retriever: Arc::<Shelf>::clone(&retriever),
+                files: "`docs`".to_owned(),
+                top_k: 4,
+                min_score: 0.1,
+            };
             trial.run(retrieve).await.unwrap();
             assert_eq!(*retriever.asked.lock().unwrap(), ["Go. 4 0.1"]);
         }

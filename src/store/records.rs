@@ -110,7 +110,7 @@ fn begin(shared: &Shared, held: &mut Held, turn: &Turn) -> Result<(), Fault> {
 fn settle(shared: &Shared, connection: &Connection, turn: &str, end: &TurnEnd) -> Result<(), Fault> {
     let settled = connection.execute(
         "UPDATE turns SET status = ?2, reason = ?3, feedback = ?4, cycles = ?5, tokensUsed = ?6, endedAt = ?7 \
-         WHERE id = ?1 AND status = 'running'",
+         WHERE id = ?1 AND (status = 'running' OR status = 'ack' AND ?2 <> 'ack')",
         params![
             turn,
             end.status.name(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Memory, Retrievable, Thought, ToolCall, TrustTier, TurnMessage};
+use super::{Memory, Retrievable, Speaker, Thought, ToolCall, TrustTier, TurnMessage};
 
 /// What the models of a run are given beside the task.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct Assembled {
     /// What tools returned in earlier runs, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
+    /// What found no room before it was measured, such as tool calls of earlier runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<Shed>,
     /// How it was made to fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
@@ -47,9 +50,11 @@ impl Assembled {
     pub fn least_trusted(&self) -> TrustTier {
         let found = self.retrievables.iter().map(|found| found.trust_tier);
         let known = self.memories.iter().map(|memory| memory.trust_tier);
-        // What a tool returned was written by nobody in particular.
-        let returned = self.tool_calls.first().map(|_| TrustTier::ThirdPartyPublic);
-        found.chain(known).chain(returned).max().unwrap_or(TrustTier::FirstParty)
+        // What a tool returned was written by nobody in particular, and what a run said may rest on it.
+        let said = self.messages.iter().any(|message| message.role == Speaker::Assistant);
+        let doubtful = said || !self.thoughts.is_empty() || !self.tool_calls.is_empty();
+        let doubtful = doubtful.then_some(TrustTier::ThirdPartyPublic);
+        found.chain(known).chain(doubtful).max().unwrap_or(TrustTier::FirstParty)
     }
 }
 

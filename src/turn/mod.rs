@@ -121,7 +121,7 @@ pub struct TurnEnd {
     pub status: TurnStatus,
     /// The reason of the run's end, by its wire name.
     pub reason: String,
-    /// What was told to the person who started the run.
+    /// What was told to the person who started the run; empty after a pass, whose words are the turn's message.
     pub feedback: String,
     /// Cycles begun.
     pub cycles: u32,

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use crate::event::{Decision, Role, RunEvent};
 use crate::outcome::{
-    CheckResult, Evaluation, LogEntry, PROTECTED, Reason, Settlement, StepResult, StepStatus, UsageReport,
-    Verdict,
+    Caution, CheckResult, Evaluation, LogEntry, PROTECTED, Reason, Settlement, StepResult, StepStatus,
+    UsageReport, Verdict,
 };
 use crate::plan::{Plan, Step, graph};
 use crate::prompt::Prompt;
@@ -83,6 +83,7 @@ pub struct RunState {
     tampered: Vec<CheckResult>,
     tool_calls: u64,
     warned: BTreeSet<String>,
+    cautions: Vec<Caution>,
     evaluation: Option<Evaluation>,
     accepted: bool,
     /// What the models are given beside the task, and the cycle from which that counts.
@@ -120,6 +121,7 @@ impl RunState {
             tampered: Vec::new(),
             tool_calls: 0,
             warned: BTreeSet::new(),
+            cautions: Vec::new(),
             evaluation: None,
             accepted: false,
             context: None,
@@ -206,8 +208,9 @@ impl RunState {
                 self.tool_calls += 1;
                 self.tools_called.insert(tool.clone());
             }
-            RunEvent::Warning { code, .. } => {
+            RunEvent::Warning { code, message } => {
                 self.warned.insert(code.clone());
+                self.cautions.push(Caution { code: code.clone(), message: message.clone() });
             }
             RunEvent::RunStopped { reason, message } => {
                 // A journal that breaks while a run is being stopped must not hide why it was stopped; a broken provider's word after a verdict must stand.

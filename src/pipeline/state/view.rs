@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Phase, RunState, Until};
 use crate::event::Role;
-use crate::outcome::{CheckResult, Evaluation, LogEntry, StepResult, UsageReport};
+use crate::outcome::{Caution, CheckResult, Evaluation, LogEntry, StepResult, UsageReport};
 use crate::plan::{Plan, Step};
 use crate::prompt::Prompt;
 use crate::tool::Scratchpad;
@@ -117,6 +117,11 @@ impl RunState {
     /// Returns the last evaluation.
     pub fn evaluation(&self) -> Option<&Evaluation> {
         self.evaluation.as_ref()
+    }
+
+    /// Returns every warning so far.
+    pub fn cautions(&self) -> &[Caution] {
+        &self.cautions
     }
 
     /// Returns all log entries.

@@ -108,6 +108,7 @@ pub(super) fn stop(reason: Reason) -> &'static str {
         Reason::MaxCycles => "the cycles are used up",
         Reason::ProtectedPathModified => "a protected file was changed",
         Reason::CycleError => "no plan to execute",
+        Reason::DispatchError => "a stage of the cycle failed",
         Reason::HookStopped => "stopped by a hook",
         Reason::Declined => "declined",
         Reason::Refused => "refused",

@@ -23,22 +23,21 @@ pub(super) fn known(cycle: u32, context: &Assembled) -> Vec<Message> {
     let known = if counts.is_empty() { "nothing".to_owned() } else { text::joined(counts, "and") };
     let place = if cycle == 0 { Place::default() } else { Place::cycle(cycle) };
     let message = Message::new(place, Text::of(Tone::Plain, "given beside the task")).because(&known);
-    let Some(Trace { limit, before, after, shed }) = &context.trace else { return vec![message] };
-    let mut message =
-        message.measured(format!("{} of {} tokens", text::grouped(*after), text::grouped(*limit)));
-    for gone in shed {
-        let words = format!(
-            "left out for lack of room: {} {} with {} tokens",
-            gone.count,
-            gone.of,
-            text::grouped(gone.tokens)
-        );
-        message = message.prose(Tone::Caution, &words);
-    }
-    if before != after {
-        message = message.prose(Tone::Faint, &format!("it had been {} tokens", text::grouped(*before)));
-    }
-    vec![message]
+    let (message, shed) = match &context.trace {
+        None => (message, &[][..]),
+        Some(Trace { limit, before, after, shed }) => {
+            let measure = format!("{} of {} tokens", text::grouped(*after), text::grouped(*limit));
+            let message = message.measured(measure);
+            let more = format!("it had been {} tokens", text::grouped(*before));
+            (if before == after { message } else { message.prose(Tone::Faint, &more) }, &shed[..])
+        }
+    };
+    let gone = context.left_out.iter().chain(shed);
+    vec![gone.fold(message, |message, gone| {
+        let tokens = text::grouped(gone.tokens);
+        let words = format!("left out for lack of room: {} {} with {tokens} tokens", gone.count, gone.of);
+        message.prose(Tone::Caution, &words)
+    })]
 }
 
 /// Returns how a stage ended.
