@@ -59,14 +59,14 @@ fn asks_a_command(stages: &Value) -> bool {
 
 fn leads_out(path: &Value) -> bool {
     let leads = |part: Component<'_>| !matches!(part, Component::Normal(_) | Component::CurDir);
-    path.as_str().is_some_and(|path| Path::new(path).components().any(leads))
+    path.as_str().is_some_and(|path| path.starts_with('~') || Path::new(path).components().any(leads))
 }
 
 /// Whether a value of the project's file goes further than the one that the layers below it say.
 type Wider = fn(&Value, &Value) -> bool;
 
 /// What the user's own configuration decides, as soon as it says something.
-const DECIDED: [(&str, Wider); 18] = [
+const DECIDED: [(&str, Wider); 19] = [
     ("/tools", |_, own| own != &json!([])),
     ("/network/allowHosts", |_, own| own != &json!([])),
     ("/customTools", |_, own| own != &json!([])),
@@ -75,7 +75,9 @@ const DECIDED: [(&str, Wider); 18] = [
     ("/turn/output", |_, own| own != &json!([])),
     ("/cycle/input", |_, own| own != &json!([])),
     ("/cycle/output", |_, own| own != &json!([])),
-    ("/turn/store", |_, own| own == "none"),
+    // Another session has other runs' memories in it, and another store is one that others may write.
+    ("/turn/session", |value, own| value != own),
+    ("/turn/store", |value, own| value != own),
     ("/sandbox/mode", |_, own| own == "read-only"),
     ("/limits/maxCycles", higher),
     ("/limits/maxTokens", higher),
