@@ -133,6 +133,7 @@ impl Session {
             workspace: Arc::clone(&ground.workspace),
             setting: Arc::clone(&ground.setting),
             temporary: environment.temporary(),
+            secrets: environment.secrets().clone(),
         };
         protected.extend(hooks::register(
             &mut hooks,
