@@ -28,7 +28,7 @@ pub use tools::{
 };
 pub use turn::{
     Budget, CommandStage, CycleStages, History, Memory, Policy, Redacted, Refusal, Retrieve, Safety, Stage,
-    Standing, Store, Telemetry, Turn,
+    SessionKeyError, Standing, Store, Telemetry, Turn, session_key,
 };
 
 /// The resolved configuration: the seeds' `TepaConfig` and what stands beside it.
