@@ -107,7 +107,12 @@ impl Program {
             .map_err(|e| Error::usage(format!("a file of {who} cannot be read")).because(&e))?;
         // The folder that the run writes is no place for a program to take its modules from.
         call.env.entry("PYTHONSAFEPATH".to_owned()).or_insert_with(|| "1".to_owned());
-        Ok(Self { name: name(&call.line, &site.secrets), call, scripts: Arc::new(scripts), site: Arc::clone(site) })
+        Ok(Self {
+            name: name(&call.line, &site.secrets),
+            call,
+            scripts: Arc::new(scripts),
+            site: Arc::clone(site),
+        })
     }
 
     /// Returns what it is called.
@@ -227,7 +232,8 @@ mod tests {
 
     #[test]
     fn nothing_of_a_secret_stands_where_a_text_was_cut() {
-        let beside = |before: usize, after: usize| format!("{}{SECRET}{}", "x".repeat(before), "y".repeat(after));
+        let beside =
+            |before: usize, after: usize| format!("{}{SECRET}{}", "x".repeat(before), "y".repeat(after));
         let line = CommandLine::Shell(beside(NAMED - 10, 9));
         assert!(!name(&line, &Secrets::new([SECRET.into()])).contains("sk-"));
         let Ok(Answer::Stop(reason)) = ended(2, "", &beside(QUOTED - 10, 50)) else { panic!("no stop") };

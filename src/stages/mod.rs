@@ -213,7 +213,8 @@ mod tests {
         let environment = Environment::of(folder.to_owned(), Vec::<(OsString, OsString)>::new());
         let workspace = Arc::new(Workspace::open(folder).unwrap());
         let setting = Arc::new(Setting::default());
-        let site = Site { workspace, setting, temporary: folder.to_owned(), secrets: environment.secrets().clone() };
+        let site =
+            Site { workspace, setting, temporary: folder.to_owned(), secrets: environment.secrets().clone() };
         let retrievers = |settings: &config::Retrieve| -> Result<Arc<dyn Retriever>, Error> {
             Ok(Arc::new(Shelf::of(vec![passage(&settings.files[0], None)])))
         };

@@ -150,8 +150,11 @@ fn check_names(stage: &Written<'_>, document: &Document, faults: &mut Diagnostic
         let fault = if leads_out(name) {
             Diagnostic::error("invalid", PatternError::Outside(name.to_owned()).to_string())
         } else if name.contains(['*', '?', '[', ']', '{', '}']) {
-            Diagnostic::error("invalid", format!("`{name}` is a pattern, and `standing` takes names of files"))
-                .hint("name each file")
+            Diagnostic::error(
+                "invalid",
+                format!("`{name}` is a pattern, and `standing` takes names of files"),
+            )
+            .hint("name each file")
         } else if is_folder(name) {
             Diagnostic::error("invalid", format!("`{name}` names no file"))
         } else {

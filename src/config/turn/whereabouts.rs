@@ -69,7 +69,9 @@ mod tests {
         ] {
             assert_eq!(faults(&format!("turn: {{store: {{kind: sqlite, path: {path}}}}}")), [message]);
         }
-        for (list, stage) in [("input", "history: {}"), ("input", "memory: {}"), ("output", "memory: {write: summary}")] {
+        for (list, stage) in
+            [("input", "history: {}"), ("input", "memory: {}"), ("output", "memory: {write: summary}")]
+        {
             let name = stage.split(':').next().unwrap();
             let found = faults(&format!("turn: {{store: none, {list}: [{stage}]}}"));
             assert_eq!(found, [format!("`{name}` needs a store, and `turn.store` is none")]);
