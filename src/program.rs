@@ -15,6 +15,8 @@ use crate::duration::DurationText;
 use crate::error::Error;
 use crate::process::{self, Command, OUTPUT_LIMIT, Outcome, ProcessError, Setting};
 use crate::script::{self, Outputs, Scripts};
+use crate::secret::Secrets;
+use crate::source;
 use crate::text;
 use crate::workspace::{Workspace, WorkspaceError};
 
@@ -39,6 +41,8 @@ pub struct Site {
     pub setting: Arc<Setting>,
     /// Where a folder for copies of scripts can be made.
     pub temporary: PathBuf,
+    /// What is taken out of what programs are called by and what is quoted of them, before it is cut: half of a secret is not found any more.
+    pub secrets: Secrets,
 }
 
 /// How a program is called.
@@ -75,8 +79,9 @@ pub struct Program {
 }
 
 /// Returns what a program is called: the start of its line.
-pub fn name(line: &CommandLine) -> String {
+pub fn name(line: &CommandLine, secrets: &Secrets) -> String {
     let line = line.to_string();
+    let line = secrets.redact(&line);
     let mut lines = line.trim_start().lines();
     let first = lines.next().unwrap_or_default().trim_end();
     let whole = if lines.next().is_some() { format!("{first} …") } else { first.to_owned() };
@@ -102,7 +107,12 @@ impl Program {
             .map_err(|e| Error::usage(format!("a file of {who} cannot be read")).because(&e))?;
         // The folder that the run writes is no place for a program to take its modules from.
         call.env.entry("PYTHONSAFEPATH".to_owned()).or_insert_with(|| "1".to_owned());
-        Ok(Self { name: name(&call.line), call, scripts: Arc::new(scripts), site: Arc::clone(site) })
+        Ok(Self {
+            name: name(&call.line, &site.secrets),
+            call,
+            scripts: Arc::new(scripts),
+            site: Arc::clone(site),
+        })
     }
 
     /// Returns what it is called.
@@ -129,7 +139,7 @@ impl Program {
         let folder = self.site.workspace.root().to_owned();
         let command = Command::of(&copies.instead_in(line), folder, setting, timeout);
         let command = Command { input: Some(document.to_string().into_bytes()), ..command };
-        let answer = match read(process::run(command).await) {
+        let answer = match read(process::run(command).await, &self.site.secrets) {
             Ok(Answer::Stop(reason)) => Ok(Answer::Stop(copies.named_in(&reason))),
             Ok(answer) => Ok(answer),
             Err(reason) => Err(copies.named_in(&reason)),
@@ -142,7 +152,7 @@ impl Program {
 }
 
 /// Returns what the end of a command says, or why it says nothing.
-fn read(ended: Result<Outcome, ProcessError>) -> Result<Answer, String> {
+fn read(ended: Result<Outcome, ProcessError>, secrets: &Secrets) -> Result<Answer, String> {
     let outcome = match ended {
         Ok(outcome) => outcome,
         Err(ProcessError::TimedOut(limit)) => {
@@ -153,8 +163,8 @@ fn read(ended: Result<Outcome, ProcessError>) -> Result<Answer, String> {
     if let Some(reason) = outcome.not_started() {
         return Err(reason.to_owned());
     }
-    let stderr = outcome.stderr.trim();
-    let failed = |what: String| match text::tail(stderr, QUOTED) {
+    let stderr = secrets.redact(outcome.stderr.trim());
+    let failed = |what: String| match text::tail(&stderr, QUOTED) {
         said if said.is_empty() => Err(what),
         said => Err(format!("{what}: {said}")),
     };
@@ -164,12 +174,12 @@ fn read(ended: Result<Outcome, ProcessError>) -> Result<Answer, String> {
             failed(format!("wrote more than {most} to its standard output"))
         }
         0 if outcome.stdout.trim().is_empty() => Ok(Answer::Keep),
-        0 => match serde_json::from_str(&outcome.stdout) {
+        0 => match source::parse_strict_json(&outcome.stdout) {
             Ok(data) => Ok(Answer::Replace(data)),
             Err(e) => failed(format!("its standard output is not one JSON value ({e})")),
         },
         STOP if stderr.is_empty() => Ok(Answer::Stop("it gave no reason".to_owned())),
-        STOP => Ok(Answer::Stop(text::truncate(stderr, QUOTED).into_owned())),
+        STOP => Ok(Answer::Stop(text::truncate(&stderr, QUOTED).into_owned())),
         code @ 129..=192 => failed(format!("exit code {code}, as after signal {}", code - 128)),
         code => failed(format!("exit code {code}")),
     }
@@ -181,8 +191,11 @@ mod tests {
 
     use super::*;
 
+    const SECRET: &str = "sk-0123456789abcdefg";
+
     fn ended(exit_code: i32, stdout: &str, stderr: &str) -> Result<Answer, String> {
-        read(Ok(Outcome { stdout: stdout.to_owned(), stderr: stderr.to_owned(), exit_code }))
+        let outcome = Outcome { stdout: stdout.to_owned(), stderr: stderr.to_owned(), exit_code };
+        read(Ok(outcome), &Secrets::new([SECRET.into()]))
     }
 
     #[test]
@@ -194,13 +207,13 @@ mod tests {
         assert_eq!(ended(1, "{}", "boom\n"), Err("exit code 1: boom".to_owned()));
         assert_eq!(ended(127, "", ""), Err("exit code 127".to_owned()));
         assert_eq!(ended(137, "", ""), Err("exit code 137, as after signal 9".to_owned()));
-        let timeout = read(Err(ProcessError::TimedOut(Duration::from_secs(60))));
+        let timeout = read(Err(ProcessError::TimedOut(Duration::from_secs(60))), &Secrets::default());
         assert_eq!(timeout, Err("timed out after 60000 ms".to_owned()));
     }
 
     #[test]
     fn what_is_not_one_json_value_is_no_answer() {
-        for stdout in ["{\"a\": ", "{} {}", "kept", "{} trailing"] {
+        for stdout in ["{\"a\": ", "{} {}", "kept", "{} trailing", "{\"a\": 1, \"a\": 2}"] {
             let fault = ended(0, stdout, "why").unwrap_err();
             assert!(
                 fault.starts_with("its standard output is not one JSON value (") && fault.ends_with(": why")
@@ -218,8 +231,21 @@ mod tests {
     }
 
     #[test]
+    fn nothing_of_a_secret_stands_where_a_text_was_cut() {
+        let beside =
+            |before: usize, after: usize| format!("{}{SECRET}{}", "x".repeat(before), "y".repeat(after));
+        let line = CommandLine::Shell(beside(NAMED - 10, 9));
+        assert!(!name(&line, &Secrets::new([SECRET.into()])).contains("sk-"));
+        let Ok(Answer::Stop(reason)) = ended(2, "", &beside(QUOTED - 10, 50)) else { panic!("no stop") };
+        assert!(!reason.contains("sk-"), "{reason}");
+        let fault = ended(1, "", &beside(50, QUOTED - 10)).unwrap_err();
+        assert!(!fault.contains("defg"), "{fault}");
+    }
+
+    #[test]
     fn a_program_is_called_by_the_start_of_its_line() {
         let words = CommandLine::Words(["python3", "filter.py"].map(str::to_owned).to_vec());
+        let name = |line: &CommandLine| name(line, &Secrets::default());
         assert_eq!(name(&words), "python3 filter.py");
         assert_eq!(name(&CommandLine::Shell("\nset -e\nexit 2\n".to_owned())), "set -e …");
         assert_eq!(name(&CommandLine::Shell("x".repeat(100))).chars().count(), NAMED);

@@ -56,6 +56,11 @@ impl Pattern {
         let whole = relative.strip_suffix("/**").is_some_and(|start| Path::new(start) == base);
         Ok(Self { base, whole, matcher: glob.compile_matcher() })
     }
+
+    /// Returns whether it names the file with this path from the root.
+    pub fn covers(&self, relative: &Path) -> bool {
+        self.matcher.is_match(relative) || self.whole && relative == self.base
+    }
 }
 
 /// The state of protected files at one moment.
@@ -249,7 +254,7 @@ impl Seals {
             }
         }
         let relative = path.strip_prefix(&self.root).unwrap_or(path);
-        let matches = pattern.matcher.is_match(relative) || pattern.whole && relative == pattern.base;
+        let matches = pattern.covers(relative);
         if matches && (self.everything || !RESTLESS.iter().any(|file| relative == Path::new(file))) {
             found.files.insert(path.to_owned(), metadata);
         }

@@ -16,6 +16,7 @@ use tepa::config::Environment;
 use tepa::hook::PostPlanner;
 use tepa::hooks::Site;
 use tepa::outcome::RunStatus;
+use tepa::secret::Secrets;
 
 use support::{Bench, eventually, finish, gone, result_of, tepa, text};
 
@@ -255,6 +256,7 @@ async fn commands_and_closures_are_asked_in_one_order() {
         workspace: Arc::clone(&pipeline.workspace),
         setting: Arc::clone(&pipeline.setting),
         temporary: pipeline.temporary.clone(),
+        secrets: Secrets::default(),
     };
     let environment = Environment::of(bench.folder.path().to_owned(), []);
     let events = &pipeline.config.events;

@@ -261,6 +261,16 @@ fn stages_that_share_need_to_know_with_whom() {
     command.args(["run", "task.yaml", "--provider", "replay"]).env("TEPA_SESSION", "s");
     assert_exit(&finish(&mut command), 0);
     assert_exit(&run(folder.path(), &pass("done", ""), &["--session", "a", "--no-session"]), 2);
+    // The flag takes back what the variable says, also to a plan.
+    for command in ["run", "plan"] {
+        let mut command = {
+            let mut tepa = tepa(folder.path());
+            tepa.arg(command);
+            tepa
+        };
+        command.args(["task.yaml", "--provider", "replay", "--no-session"]).env("TEPA_SESSION", "s");
+        assert_exit(&finish(&mut command), 0);
+    }
 }
 
 #[test]

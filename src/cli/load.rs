@@ -9,7 +9,8 @@ use super::args::{GlobalArguments, Rules, SettingArguments, WorkArguments};
 use super::trust;
 use super::ui::Ui;
 use crate::config::{
-    self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind, Raised, SandboxMode, Stage, Turn,
+    self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind, Raised, SandboxMode, Stage, Store,
+    Turn,
 };
 use crate::error::Error;
 use crate::prompt::{self, Prompt};
@@ -60,14 +61,18 @@ pub(super) fn everything(
     Ok((config, prompt))
 }
 
-/// Refuses stages that share something with other runs when nobody says with which.
+/// Refuses stages that share something with other runs when nobody says with which, or where nothing is kept.
 fn check_session(turn: &Turn) -> Result<(), Error> {
     let shares = |stage: &&Stage| matches!(stage, Stage::Memory(_) | Stage::History(_));
-    let Some(stage) = turn.input.iter().chain(&turn.output).find(shares).filter(|_| turn.session.is_none())
-    else {
-        return Ok(());
-    };
+    let Some(stage) = turn.input.iter().chain(&turn.output).find(shares) else { return Ok(()) };
     let name = if matches!(stage, Stage::Memory(_)) { "memory" } else { "history" };
+    if turn.store == Store::None {
+        return Err(Error::usage(format!("the stage `{name}` needs a store, and `turn.store` is none"))
+            .hint("name a store, or share nothing with other runs: `--no-session`"));
+    }
+    if turn.session.is_some() {
+        return Ok(());
+    }
     Err(Error::usage(format!("the stage `{name}` needs a session, and none is named")).hint(
         "name one with `--session KEY` or `turn.session`, or share nothing with other runs: `--no-session`",
     ))
@@ -91,7 +96,7 @@ pub(super) fn for_judging(
 
 /// Returns what the layers add up to, and says what of the command line does not count.
 fn settled(layers: &Layers, environment: &Environment, ui: &Ui) -> anyhow::Result<Config> {
-    let config = layers.resolve()?;
+    let config = resolved(layers, environment)?;
     learn(&config, environment, ui)?;
     for Raised { key, asked, stays } in layers.raised().into_iter().filter(|_| !ui.quiet) {
         let shown = |value: &Value| match value.as_u64() {
@@ -103,6 +108,17 @@ fn settled(layers: &Layers, environment: &Environment, ui: &Ui) -> anyhow::Resul
             "`limits.{key}` stays {stays}: flags and variables lower the limit of a file and do not raise it to {asked}"
         );
         ui.say(&format!("warning: {message}\n"));
+    }
+    Ok(config)
+}
+
+/// Returns what the layers add up to, with the store at its place: whoever opens it need not know the folder of the user.
+fn resolved(layers: &Layers, environment: &Environment) -> Result<Config, Error> {
+    let mut config = layers.resolve()?;
+    if let Store::Sqlite { path } = &mut config.turn.store
+        && path.starts_with('~')
+    {
+        *path = environment.locate(path).display().to_string();
     }
     Ok(config)
 }
@@ -134,7 +150,7 @@ pub(super) fn standing_config(
     if !invalid.is_empty() {
         return Err(Error::Invalid(invalid).into());
     }
-    let config = layers.resolve()?;
+    let config = resolved(&layers, environment)?;
     learn(&config, environment, ui)?;
     Ok(config)
 }

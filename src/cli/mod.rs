@@ -82,14 +82,16 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Parses the command line; a variable that is set to nothing says nothing.
+/// Parses the command line; a variable that is set to nothing says nothing, and neither does one that a flag takes back.
 fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Arguments, clap::Error> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let alone = arguments.iter().any(|argument| argument == "--no-session");
     let said = |argument: clap::Arg| {
         let blank = argument.get_env().is_some_and(|variable| environment.is_blank(variable));
-        if blank { argument.env(None::<&str>) } else { argument }
+        if blank || alone && argument.get_id() == "session" { argument.env(None::<&str>) } else { argument }
     };
     let mut command = Arguments::command().mut_args(said);
     for name in ["run", "plan", "validate", "tools"] {

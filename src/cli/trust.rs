@@ -59,14 +59,14 @@ fn asks_a_command(stages: &Value) -> bool {
 
 fn leads_out(path: &Value) -> bool {
     let leads = |part: Component<'_>| !matches!(part, Component::Normal(_) | Component::CurDir);
-    path.as_str().is_some_and(|path| Path::new(path).components().any(leads))
+    path.as_str().is_some_and(|path| path.starts_with('~') || Path::new(path).components().any(leads))
 }
 
 /// Whether a value of the project's file goes further than the one that the layers below it say.
 type Wider = fn(&Value, &Value) -> bool;
 
 /// What the user's own configuration decides, as soon as it says something.
-const DECIDED: [(&str, Wider); 18] = [
+const DECIDED: [(&str, Wider); 19] = [
     ("/tools", |_, own| own != &json!([])),
     ("/network/allowHosts", |_, own| own != &json!([])),
     ("/customTools", |_, own| own != &json!([])),
@@ -75,7 +75,9 @@ const DECIDED: [(&str, Wider); 18] = [
     ("/turn/output", |_, own| own != &json!([])),
     ("/cycle/input", |_, own| own != &json!([])),
     ("/cycle/output", |_, own| own != &json!([])),
-    ("/turn/store", |_, own| own == "none"),
+    // Another session has other runs' memories in it, and another store is one that others may write.
+    ("/turn/session", |value, own| value != own),
+    ("/turn/store", |value, own| value != own),
     ("/sandbox/mode", |_, own| own == "read-only"),
     ("/limits/maxCycles", higher),
     ("/limits/maxTokens", higher),
@@ -130,5 +132,51 @@ pub(super) fn narrowed(document: &Document, layer: Layer, below: &Layers, own: &
             Ok((values, faults))
         }
         _ => Err(faults),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{self, Origin};
+    use crate::source::{Format, SourceFile, UnknownKeys};
+
+    /// Returns the faults of a project's file above what the user says.
+    fn faults(own: Value, project: &str) -> Vec<String> {
+        let mut below = Layers::defaults().unwrap();
+        below.push(Origin::File("own".to_owned()), own);
+        let file = SourceFile::from_text(PROJECT_FILE, project, Format::Yaml);
+        let document = Document::parse(file).unwrap();
+        let layer = config::load(&document, &[], UnknownKeys::Refuse);
+        match narrowed(&document, layer, &below, &[]) {
+            Ok(_) => Vec::new(),
+            Err(faults) => faults.iter().map(|fault| fault.message.clone()).collect(),
+        }
+    }
+
+    #[test]
+    fn with_whom_and_where_the_user_shares_is_not_for_the_project_to_say() {
+        let own = json!({"turn": {"session": "own", "store": {"kind": "sqlite", "path": "/home/me/own.db"}}});
+        for (project, key) in [
+            ("turn: {session: other}", "turn.session"),
+            ("turn: {store: none}", "turn.store"),
+            ("turn: {store: {kind: sqlite}}", "turn.store"),
+            ("turn: {store: {kind: sqlite, path: here.db}}", "turn.store"),
+        ] {
+            let words = "your own configuration says it";
+            let fault = format!("`{key}` cannot be set in the project's `{PROJECT_FILE}`: {words}");
+            assert_eq!(faults(own.clone(), project), [fault]);
+            assert!(faults(json!({}), project).is_empty(), "{project}");
+        }
+        assert!(faults(own, "turn: {session: own}").is_empty());
+    }
+
+    #[test]
+    fn a_store_of_the_project_stays_in_its_folder() {
+        for path in ["/tmp/x.db", "../x.db", "~/x.db"] {
+            let found = faults(json!({}), &format!("turn: {{store: {{kind: sqlite, path: {path}}}}}"));
+            assert_eq!(found.len(), 1, "{path}: {found:?}");
+            assert!(found[0].starts_with("`turn.store.path` cannot be set"), "{found:?}");
+        }
     }
 }

@@ -27,8 +27,8 @@ pub use tools::{
     custom_tools,
 };
 pub use turn::{
-    Budget, CommandStage, CycleStages, History, Memory, Policy, Redacted, Refusal, Retrieve, Safety, Stage,
-    Standing, Store, Telemetry, Turn,
+    Budget, CommandStage, CycleStages, History, Memory, Policy, Redacted, Refusal, Retrieve, Safety,
+    SessionKeyError, Stage, Standing, Store, Telemetry, Turn, session_key,
 };
 
 /// The resolved configuration: the seeds' `TepaConfig` and what stands beside it.

@@ -55,7 +55,7 @@ impl Registrar<'_> {
         for settings in list.into_iter().flatten() {
             let config::CommandHook { command: line, timeout, continue_on_error, when, mut env, network } =
                 settings.clone();
-            let who = format!("the {} hook `{}`", P::NAME, program::name(&line));
+            let who = format!("the {} hook `{}`", P::NAME, program::name(&line, &self.site.secrets));
             self.environment.fill(&mut env, &who)?;
             let call = Call { line, env, network, timeout };
             let program = Program::prepare(&who, call, &self.outputs, &self.site)?;

@@ -108,7 +108,7 @@ impl Session {
         config: Config,
         task: Task,
         environment: &Environment,
-        options: Options,
+        mut options: Options,
     ) -> Result<Self, Error> {
         let clock = Arc::new(SystemClock::default());
         check_base_url(&config)?;
@@ -118,7 +118,7 @@ impl Session {
         let catalog = Catalog::load()?;
         let prices = catalog.prices(&config.pricing);
         connect::check_models(&config)?;
-        targets::check(&options, task.prompt(), &ground.workspace)?;
+        targets::check(&options, &config, task.prompt(), &ground.workspace)?;
         let asked = match &task {
             Task::Run(_) => config.model.distinct(),
             Task::Evaluate(_) => vec![config.model.evaluator.as_str()],
@@ -128,13 +128,13 @@ impl Session {
         let templates =
             Templates::load().map_err(|e| Error::broken("the templates are broken").because(&e))?;
         let mut hooks = HookBus::default();
-        let mut protected = options.protected;
         let site = Site {
             workspace: Arc::clone(&ground.workspace),
             setting: Arc::clone(&ground.setting),
             temporary: environment.temporary(),
+            secrets: environment.secrets().clone(),
         };
-        protected.extend(hooks::register(
+        options.protected.extend(hooks::register(
             &mut hooks,
             &config.events,
             task.prompt(),
@@ -142,7 +142,9 @@ impl Session {
             site.clone(),
         )?);
         let turns = turns::connect(&config, task.prompt(), environment, &ground.workspace, site)?;
-        protected.extend(turns.protected);
+        options.protected.extend(turns.protected);
+        // What commands consist of is known by now.
+        targets::check(&options, &config, task.prompt(), &ground.workspace)?;
         // What costs the most comes when nothing else can go wrong on the way.
         let mut toolbox = match &task {
             Task::Run(_) => {
@@ -186,7 +188,7 @@ impl Session {
             workspace: Arc::clone(&ground.workspace),
             config,
             prices,
-            protected,
+            protected: options.protected,
             setting: Arc::clone(&ground.setting),
             temporary: environment.temporary(),
             confinement: ground.confinement.clone(),

@@ -3,12 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use super::Options;
+use crate::config::{Config, Stage, Store};
 use crate::error::Error;
 use crate::prompt::Prompt;
-use crate::workspace::Workspace;
+use crate::seal::Pattern;
+use crate::store::SqliteStore;
+use crate::workspace::{PROJECT_FILE, Workspace};
 
-/// Refuses a result, a report or a recording that would replace another one, the task, what configures it, or what is expected of it.
-pub(super) fn check(options: &Options, prompt: &Prompt, workspace: &Workspace) -> Result<(), Error> {
+/// Refuses a result, a report or a recording that would replace another one, the task, what configures it, or what is expected of it, and
+/// lines about runs that would be added to one of them.
+pub(super) fn check(
+    options: &Options,
+    config: &Config,
+    prompt: &Prompt,
+    workspace: &Workspace,
+) -> Result<(), Error> {
     let mut written = Vec::new();
     written.extend(options.result.iter().map(|path| ("the result", path)));
     written.extend(options.record.iter().map(|path| ("the recording", path)));
@@ -26,6 +35,39 @@ pub(super) fn check(options: &Options, prompt: &Prompt, workspace: &Workspace) -
             return Err(Error::usage(message).hint("write it to another file"));
         }
         taken.push((what, place));
+    }
+    check_lines(config, &taken, workspace)
+}
+
+/// Refuses lines of the stage `telemetry` in a file that is something else; its stages may share one.
+fn check_lines(config: &Config, taken: &[(&str, PathBuf)], workspace: &Workspace) -> Result<(), Error> {
+    let globs: Vec<Pattern> = config.protect.iter().filter_map(|glob| Pattern::parse(glob).ok()).collect();
+    let stored = match &config.turn.store {
+        Store::Sqlite { path } => {
+            SqliteStore::files(&workspace.root().join(path)).map(|file| place(&file)).to_vec()
+        }
+        Store::None => Vec::new(),
+    };
+    for stage in config.turn.output.iter().chain(&config.cycle.output) {
+        let Stage::Telemetry(lines) = stage else { continue };
+        let place = place(&workspace.root().join(&lines.file));
+        let is_protected = || {
+            let relative = place.strip_prefix(workspace.root()).unwrap_or(&place);
+            globs.iter().any(|glob| glob.covers(relative))
+        };
+        let other = match taken.iter().find(|(_, taken)| *taken == place) {
+            Some((other, _)) => *other,
+            None if stored.contains(&place) => "the store",
+            None if place.file_name().is_some_and(|name| name == PROJECT_FILE)
+                && place.parent() == Some(workspace.root()) =>
+            {
+                "the project's configuration"
+            }
+            None if is_protected() => "a file that no run may change",
+            None => continue,
+        };
+        let message = format!("the stage `telemetry` would write to {other}: `{}`", lines.file);
+        return Err(Error::usage(message).hint("name a file of its own"));
     }
     Ok(())
 }

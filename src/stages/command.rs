@@ -115,6 +115,11 @@ impl Changes {
         if let Some((key, _)) = given.iter().find(|(_, is_given)| output && *is_given) {
             return Err(format!("`{key}` cannot be changed by a {scope} stage"));
         }
+        for (key, reason) in [("abort", &self.abort), ("withhold", &self.withhold)] {
+            if reason.as_ref().is_some_and(|reason| reason.trim().is_empty()) {
+                return Err(format!("`{key}` gives no reason"));
+            }
+        }
         if self.withhold.is_some() && scope != Scope::DispatchOutput {
             return Err(format!("`withhold` is for {} stages", Scope::DispatchOutput));
         }
@@ -164,6 +169,7 @@ mod tests {
     use crate::process::Setting;
     use crate::program::{Call, Site};
     use crate::script::Outputs;
+    use crate::secret::Secrets;
     use crate::stages::fake::{Trial, memory, passage};
     use crate::workspace::Workspace;
 
@@ -171,7 +177,12 @@ mod tests {
         let workspace = Arc::new(Workspace::open(folder).unwrap());
         let path = ("PATH".into(), std::env::var_os("PATH").unwrap_or_default());
         let setting = Setting { environment: [path].into(), supervisor: None };
-        let site = Site { workspace, setting: Arc::new(setting), temporary: folder.to_owned() };
+        let site = Site {
+            workspace,
+            setting: Arc::new(setting),
+            temporary: folder.to_owned(),
+            secrets: Secrets::default(),
+        };
         let line = CommandLine::Shell(script.to_owned());
         let call = Call { line, env: indexmap::IndexMap::new(), network: None, timeout: None };
         let outputs = Outputs::of(Trial::default().context.prompt(), &site.workspace);
@@ -288,6 +299,8 @@ mod tests {
                 Scope::DispatchOutput,
                 "`systemPrompt` cannot be changed by a dispatch-output stage",
             ),
+            (json!({"abort": ""}), Scope::TurnInput, "`abort` gives no reason"),
+            (json!({"withhold": " \n"}), Scope::DispatchOutput, "`withhold` gives no reason"),
             (json!({"withhold": "x"}), Scope::TurnOutput, "`withhold` is for dispatch-output stages"),
         ] {
             let (trial, ended) = answered(&answer, scope).await;

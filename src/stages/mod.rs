@@ -140,7 +140,7 @@ impl Builder<'_> {
 
     fn command(&mut self, scope: Scope, settings: config::CommandStage) -> Result<CommandStage, Error> {
         let config::CommandStage { run: line, timeout, mut env, network } = settings;
-        let who = format!("the {scope} stage `{}`", program::name(&line));
+        let who = format!("the {scope} stage `{}`", program::name(&line, &self.site.secrets));
         self.environment.fill(&mut env, &who)?;
         let call = Call { line, env, network, timeout };
         let program = Program::prepare(&who, call, &self.outputs, &self.site)?;
@@ -219,7 +219,8 @@ mod tests {
         let environment = Environment::of(folder.to_owned(), Vec::<(OsString, OsString)>::new());
         let workspace = Arc::new(Workspace::open(folder).unwrap());
         let setting = Arc::new(Setting::default());
-        let site = Site { workspace, setting, temporary: folder.to_owned() };
+        let site =
+            Site { workspace, setting, temporary: folder.to_owned(), secrets: environment.secrets().clone() };
         let retrievers = |settings: &config::Retrieve| -> Result<Arc<dyn Retriever>, Error> {
             Ok(Arc::new(Shelf::of(vec![passage(&settings.files[0], None)])))
         };

@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};
 
 use super::values::{OutputArgument, ReportArgument, Rules, SandboxArgument, dollars, providers};
-use crate::config::{DurationText, ProviderKind};
+use crate::config::{DurationText, ProviderKind, session_key};
 
 /// What is said of a run, of planning one, and of judging one.
 #[derive(Debug, Args)]
@@ -85,7 +85,7 @@ pub(in crate::cli) struct WorkArguments {
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(in crate::cli) tool_timeout: Option<u64>,
     /// Share history and memory with the runs that have the same key
-    #[arg(long, value_name = "KEY", env = "TEPA_SESSION", help_heading = "Session", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "KEY", env = "TEPA_SESSION", help_heading = "Session", value_parser = session_key)]
     pub(in crate::cli) session: Option<String>,
     /// Share neither with any run, whatever the configuration says
     #[arg(long, conflicts_with = "session", help_heading = "Session")]

@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 use serde_json::{Map, Value};
 
 use super::memory::{OF_LEAVING, OF_LOADING};
-use super::{LISTS, pointer};
+use super::{LISTS, check_order, check_store, pointer, session_key};
 use crate::check;
 use crate::seal::{Pattern, PatternError};
 use crate::source::{Diagnostic, Diagnostics, Document};
@@ -51,8 +51,11 @@ impl Written<'_> {
 
 /// Finds the faults in what a document says about stages that its schema cannot see.
 pub(in crate::config) fn check(document: &Document, faults: &mut Diagnostics) {
+    check_session(document, faults);
+    check_store(document, faults);
     for list in LISTS {
         let base = pointer(list);
+        check_order(&base, document, faults);
         let stages = document.value().pointer(&base).and_then(Value::as_array);
         for (at, stage) in stages.into_iter().flatten().enumerate() {
             let Some((name, settings)) = stage.as_object().and_then(|map| map.iter().next()) else {
@@ -73,6 +76,15 @@ pub(in crate::config) fn check(document: &Document, faults: &mut Diagnostics) {
     }
 }
 
+fn check_session(document: &Document, faults: &mut Diagnostics) {
+    let key = document.value().pointer("/turn/session").and_then(Value::as_str);
+    // That there is something in it is for the schema to see.
+    if let Some(Err(error)) = key.filter(|key| !key.is_empty()).map(session_key) {
+        let place = document.span_of_value("/turn/session");
+        faults.push(Diagnostic::error("value", error.to_string()).at(place));
+    }
+}
+
 fn check_stage(stage: &Written<'_>, document: &Document, faults: &mut Diagnostics) {
     let heading = || document.span_of_key(&stage.pointer);
     match stage.name {
@@ -86,6 +98,7 @@ fn check_stage(stage: &Written<'_>, document: &Document, faults: &mut Diagnostic
             }
         }
         "safety" => check_patterns(stage, "redact", document, faults),
+        "standing" => check_names(stage, document, faults),
         "retrieve" => {
             for (place, glob) in stage.texts("files") {
                 if let Some(Err(error)) = glob.as_str().map(Pattern::parse) {
@@ -108,13 +121,46 @@ fn check_stage(stage: &Written<'_>, document: &Document, faults: &mut Diagnostic
         }
         "telemetry" => {
             let file = stage.settings.get("file").and_then(Value::as_str).unwrap_or_default();
-            let leads_out = |part: Component<'_>| !matches!(part, Component::Normal(_) | Component::CurDir);
-            if Path::new(file).components().any(leads_out) {
+            let place = || document.span_of_value(&format!("{}/file", stage.pointer));
+            if leads_out(file) {
                 let fault = Diagnostic::error("invalid", PatternError::Outside(file.to_owned()).to_string());
-                faults.push(fault.at(document.span_of_value(&format!("{}/file", stage.pointer))));
+                faults.push(fault.at(place()));
+            } else if !file.is_empty() && is_folder(file) {
+                faults.push(Diagnostic::error("invalid", format!("`{file}` names no file")).at(place()));
             }
         }
         _ => {}
+    }
+}
+
+fn leads_out(path: &str) -> bool {
+    let leads = |part: Component<'_>| !matches!(part, Component::Normal(_) | Component::CurDir);
+    Path::new(path).components().any(leads)
+}
+
+fn is_folder(path: &str) -> bool {
+    let last = path.rsplit(std::path::is_separator).next().unwrap_or_default();
+    last.trim().is_empty() || last == "."
+}
+
+/// Rules are files by name: a pattern would take whatever a run left there for rules.
+fn check_names(stage: &Written<'_>, document: &Document, faults: &mut Diagnostics) {
+    for (place, name) in stage.texts("files") {
+        let name = name.as_str().unwrap_or_default();
+        let fault = if leads_out(name) {
+            Diagnostic::error("invalid", PatternError::Outside(name.to_owned()).to_string())
+        } else if name.contains(['*', '?', '[', ']', '{', '}']) {
+            Diagnostic::error(
+                "invalid",
+                format!("`{name}` is a pattern, and `standing` takes names of files"),
+            )
+            .hint("name each file")
+        } else if is_folder(name) {
+            Diagnostic::error("invalid", format!("`{name}` names no file"))
+        } else {
+            continue;
+        };
+        faults.push(fault.at(document.span_of_value(&place)));
     }
 }
 
@@ -242,6 +288,23 @@ mod tests {
     }
 
     #[test]
+    fn a_session_is_called_by_what_can_be_typed() {
+        let long = format!("turn: {{session: {}}}", "x".repeat(201));
+        for (yaml, message) in [
+            ("turn: {session: ''}", "`session` must not be empty"),
+            ("turn: {session: ' '}", "the key of a session must not be blank"),
+            (
+                r#"turn: {session: "a\nb"}"#,
+                "the key of a session must not hold control characters, such as the end of a line",
+            ),
+            (&long, "the key of a session has 201 characters, and at most 200 are allowed"),
+        ] {
+            let found = faults(yaml);
+            assert_eq!((found[0][0].as_str(), found.len()), (message, 1), "{found:?}");
+        }
+    }
+
+    #[test]
     fn what_cannot_mean_anything_is_refused_once_at_its_place() {
         for (stage, message, place) in [
             ("policy: {}", "`policy` refuses nothing", "policy"),
@@ -253,6 +316,22 @@ mod tests {
                 "expected `abort` or `error`, found the string \"warn\"",
                 "warn",
             ),
+            (
+                "standing: {files: [AGENTS.md, ../x]}",
+                "`../x` has to be relative to the folder that the run works in, without `..`",
+                "../x",
+            ),
+            (
+                "standing: {files: [/etc/rules]}",
+                "`/etc/rules` has to be relative to the folder that the run works in, without `..`",
+                "/etc/rules",
+            ),
+            (
+                "standing: {files: ['docs/*.md']}",
+                "`docs/*.md` is a pattern, and `standing` takes names of files",
+                "'docs/*.md'",
+            ),
+            ("standing: {files: [docs/]}", "`docs/` names no file", "docs/"),
             ("standing: {files: []}", "`files` must not be empty", "[]"),
             ("retrieve: {files: [], trust: first-party}", "`files` must not be empty", "[]"),
             (
@@ -309,6 +388,9 @@ mod tests {
                 "`../t` has to be relative to the folder that the run works in, without `..`",
                 "../t",
             ),
+            ("telemetry: {file: .}", "`.` names no file", "."),
+            ("telemetry: {file: x/}", "`x/` names no file", "x/"),
+            ("telemetry: {file: x/.}", "`x/.` names no file", "x/."),
         ] {
             let found = output(stage);
             assert_eq!(found.len(), 1, "{stage}: {found:?}");

@@ -5,18 +5,24 @@
 
 mod check;
 mod memory;
+mod order;
+mod session;
 mod stage;
 mod store;
+mod whereabouts;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::order::check_order;
+use self::whereabouts::check_store;
 use super::tools::star_out;
 use crate::turn::Scope;
 
 pub(super) use check::check;
 pub use memory::Memory;
+pub use session::{SessionKeyError, session_key};
 pub use stage::{
     Budget, CommandStage, History, Policy, Redacted, Refusal, Retrieve, Safety, Stage, Standing, Telemetry,
 };
