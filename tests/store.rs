@@ -329,7 +329,7 @@ async fn a_turn_whose_process_is_gone_is_aborted_and_one_whose_process_lives_is_
     let (mut dies, mut lives) = (Other::start("runner", &path), Other::start("runner", &path));
     let (gone, alive) = (dies.hear(), lives.hear());
     dies.kill();
-    fs::write(dir.path().join("tepa.db.running/left-over"), "").unwrap();
+    fs::write(dir.path().join("tepa.db.running").join("0".repeat(64)), "").unwrap();
     let store = open(&path);
     assert_eq!(status_of(&path, &gone).as_deref(), Some("aborted"));
     assert_eq!(status_of(&path, &alive).as_deref(), Some("running"));
@@ -454,7 +454,7 @@ fn what_is_no_store_of_this_version_is_refused_and_left_as_it_is() {
     std::os::unix::fs::symlink(at("target"), at("link.db")).unwrap();
     for name in ["folder.db", "link.db"] {
         let error = refusal(&at(name));
-        assert!(error.contains(&format!("{name}` cannot be opened")), "{error}");
+        assert!(error.contains(&format!("{name}` has to be a regular file")), "{error}");
     }
     assert_eq!(fs::read(at("target")).unwrap(), b"");
     assert!(refusal(&at("target/tepa.db")).contains("target/tepa.db` cannot be used"), "a file is no folder");
@@ -519,6 +519,60 @@ fn a_store_that_cannot_be_written_is_refused_when_it_is_opened() {
     assert!(error.contains("make it and its folder writable"), "{error}");
     mode(&tepa, 0o700);
     assert_eq!(run(&["memory", "list"]), (Some(0), String::new()));
+}
+
+#[tokio::test]
+async fn what_somebody_put_beside_the_database_is_neither_followed_nor_waited_for() {
+    use std::os::unix::fs::symlink;
+    let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let victim = outside.path().join("0".repeat(64));
+    fs::write(&victim, "mine").unwrap();
+    let path = dir.path().join("tepa.db");
+    let running = dir.path().join("tepa.db.running");
+    symlink(outside.path(), &running).unwrap();
+    let error = refusal(&path);
+    assert!(error.contains("tepa.db.running` has to be a folder, and no link to one: remove it"), "{error}");
+    for ending in ["-wal", "-shm", "-journal"] {
+        let link = dir.path().join(format!("tepa.db{ending}"));
+        let _ = fs::remove_file(&link);
+        symlink(&victim, &link).unwrap();
+        let error = refusal(&path);
+        assert!(error.contains(&format!("tepa.db{ending}` has to be a regular file")), "{error}");
+        fs::remove_file(link).unwrap();
+    }
+    fs::remove_file(&running).unwrap();
+    let store = open(&path);
+    leave(&store, "gone", None, 1, TurnStatus::Ack).await;
+    // A turn that was under way when its process died, and what a later command made of its file.
+    let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+    Connection::open(&path)
+        .unwrap()
+        .execute("INSERT INTO turns (id, goal, status, startedAt) VALUES (?1, '', 'running', '')", [id])
+        .unwrap();
+    let at = |name: &str| running.join(name);
+    for pipe in [id, &"1".repeat(64), "pipe"] {
+        assert!(Command::new("mkfifo").arg(at(pipe)).status().unwrap().success());
+    }
+    fs::write(at("Makefile"), "all:").unwrap();
+    fs::write(at("notes"), "mine").unwrap();
+    fs::write(at(&"2".repeat(64)), "left over").unwrap();
+    fs::create_dir(at(&"3".repeat(64))).unwrap();
+    symlink(&victim, at(&"4".repeat(64))).unwrap();
+    store.begin(&turn("next", None)).await.unwrap();
+    drop(open(&path));
+    assert_eq!(status_of(&path, id).as_deref(), Some("aborted"));
+    assert_eq!(status_of(&path, "next").as_deref(), Some("running"));
+    assert!(!at(&"2".repeat(64)).exists());
+    for name in [id, &"1".repeat(64), "pipe", "Makefile", "notes", &"3".repeat(64), &"4".repeat(64)] {
+        assert!(fs::symlink_metadata(at(name)).is_ok(), "{name}");
+    }
+    // The folder is swapped for a link in mid-run.
+    fs::rename(&running, dir.path().join("moved")).unwrap();
+    symlink(outside.path(), &running).unwrap();
+    store.settle("next", &end(TurnStatus::Ack)).await.unwrap();
+    assert!(store.begin(&turn("last", None)).await.is_err());
+    assert_eq!(fs::read(&victim).unwrap(), b"mine");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
 }
 
 #[tokio::test]
