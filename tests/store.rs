@@ -303,6 +303,33 @@ async fn no_secret_is_written() {
 }
 
 #[tokio::test]
+async fn every_text_of_a_turn_can_be_revised_and_those_of_others_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tepa.db");
+    let store = open(&path);
+    for id in ["one", "two"] {
+        let text = format!("sk-{id}-sk");
+        store.begin(&Turn { goal: text.clone(), ..turn(id, None) }).await.unwrap();
+        let feedback = Some(text.clone());
+        let note = Note::Cycle { cycle: 1, verdict: "pass".into(), feedback, tokens_used: 5 };
+        store.note(id, note).await.unwrap();
+        let note = Note::Cycle { cycle: 2, verdict: "pass".into(), feedback: None, tokens_used: 5 };
+        store.note(id, note).await.unwrap();
+        store.note(id, Note::Error { code: "x".into(), message: text.clone() }).await.unwrap();
+        store.settle(id, &TurnEnd { feedback: text, ..end(TurnStatus::Ack) }).await.unwrap();
+    }
+    store.revise("one", Arc::new(|text| text.replace("sk-one", "***"))).await.unwrap();
+    store.revise("absent", Arc::new(|_| String::new())).await.unwrap();
+    drop(store);
+    // With the last one who uses it goes the log as well.
+    let found = |words: &str| {
+        let found = finish(Command::new("grep").args(["-oaF", words]).arg(&path));
+        String::from_utf8_lossy(&found.stdout).lines().count()
+    };
+    assert_eq!((found("sk-one"), found("***-sk"), found("sk-two-sk")), (0, 4, 4));
+}
+
+#[tokio::test]
 async fn two_stores_on_one_file_see_each_other_and_spare_each_others_turns() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("tepa.db");
@@ -600,6 +627,10 @@ async fn people_list_show_and_forget_what_runs_left() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json.as_array().unwrap().len(), 1);
     assert_eq!((&json[0]["memory"]["id"], &json[0]["session"]), (&json!("m3"), &json!("b")));
+    let none = "no memory of a session `c` is in the store\n".to_owned();
+    assert_eq!(run(&["list", "--session", "c"]), (0, String::new(), none.clone()));
+    assert_eq!(run(&["list", "--session", "c", "--output", "json"]), (0, "[]\n".to_owned(), none));
+    assert_eq!(run(&["list", "--session", "c", "-q"]), (0, String::new(), String::new()));
     assert!(run(&["show", "m1"]).1.contains("trust: third-party-private\n"));
     for arguments in [
         &["show", "m9"][..],
@@ -620,4 +651,24 @@ async fn people_list_show_and_forget_what_runs_left() {
     );
     assert_eq!(run(&["list"]).1, "m3  b  0.35  2026-03-01  m3\n");
     assert_eq!(ids(&store, Kind::Memory, acknowledged()).await, ["m3"]);
+    // What a memory says was said elsewhere as well.
+    let words = "the gate code is in the drawer";
+    store.begin(&turn("told", Some("b"))).await.unwrap();
+    let owner = Owner { turn: "told", session: Some("b") };
+    let source = Some("run:told".to_owned());
+    store.store(owner, Memory { source, ..memory("m4", words, 2) }.into()).await.unwrap();
+    for (id, role, content) in [("q", Speaker::User, "asked"), ("a", Speaker::Assistant, words)] {
+        let (id, turn, content) = (id.to_owned(), "told".to_owned(), content.to_owned());
+        let created_at = "2026-03-01T08:30:00Z".parse().unwrap();
+        store.store(owner, TurnMessage { id, turn, role, content, created_at }.into()).await.unwrap();
+    }
+    let feedback = Some(words.to_owned());
+    let note = Note::Cycle { cycle: 1, verdict: "pass".into(), feedback, tokens_used: 5 };
+    store.note("told", note).await.unwrap();
+    store.settle("told", &TurnEnd { feedback: words.to_owned(), ..end(TurnStatus::Ack) }).await.unwrap();
+    let holds = || !finish(Command::new("grep").args(["-rlaF", words]).arg(dir.path())).stdout.is_empty();
+    assert!(holds());
+    assert_eq!(run(&["forget", "m4"]).2, "forgot 1 memory, and what 1 run said at the end\n");
+    assert!(!holds());
+    assert_eq!(ids(&store, Kind::Message, acknowledged()).await, ["q"]);
 }

@@ -308,7 +308,7 @@ mod tests {
         assert!(holds("first wording"));
         store.mutate(memory("a", "second wording").into()).await.unwrap();
         store.settle("one", &end()).await.unwrap();
-        let forgotten = Forgotten { turns: 0, memories: 1, lingers: false };
+        let forgotten = Forgotten { turns: 0, memories: 1, endings: 0, lingers: false };
         assert_eq!(store.forget(&["a".to_owned()]), Ok(forgotten));
         assert!(!holds("first wording") && !holds("second wording") && holds("what stays"));
         assert_eq!(
@@ -320,7 +320,7 @@ mod tests {
         let error = store.forget_session("s").unwrap_err().to_string();
         assert_eq!(error, "the run `two` of the session `s` is under way");
         store.settle("two", &end()).await.unwrap();
-        let forgotten = Forgotten { turns: 2, memories: 1, lingers: false };
+        let forgotten = Forgotten { turns: 2, memories: 1, endings: 0, lingers: false };
         assert_eq!(store.forget_session("s"), Ok(forgotten));
         assert!(!holds("what stays") && !holds("the goal"));
         assert_eq!(store.forget_session("s").unwrap().turns, 0);
