@@ -175,9 +175,8 @@ fn is_locked(dir: &Dir, name: &str) -> io::Result<bool> {
     };
     match file.map(|file| file.into_std().try_lock()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
+        Err(error) | Ok(Err(TryLockError::Error(error))) => Err(error),
         Ok(Ok(())) => Ok(false),
         Ok(Err(TryLockError::WouldBlock)) => Ok(true),
-        Ok(Err(TryLockError::Error(error))) => Err(error),
     }
 }
