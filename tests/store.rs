@@ -303,6 +303,33 @@ async fn no_secret_is_written() {
 }
 
 #[tokio::test]
+async fn every_text_of_a_turn_can_be_revised_and_those_of_others_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tepa.db");
+    let store = open(&path);
+    for id in ["one", "two"] {
+        let text = format!("sk-{id}-sk");
+        store.begin(&Turn { goal: text.clone(), ..turn(id, None) }).await.unwrap();
+        let feedback = Some(text.clone());
+        let note = Note::Cycle { cycle: 1, verdict: "pass".into(), feedback, tokens_used: 5 };
+        store.note(id, note).await.unwrap();
+        let note = Note::Cycle { cycle: 2, verdict: "pass".into(), feedback: None, tokens_used: 5 };
+        store.note(id, note).await.unwrap();
+        store.note(id, Note::Error { code: "x".into(), message: text.clone() }).await.unwrap();
+        store.settle(id, &TurnEnd { feedback: text, ..end(TurnStatus::Ack) }).await.unwrap();
+    }
+    store.revise("one", Arc::new(|text| text.replace("sk-one", "***"))).await.unwrap();
+    store.revise("absent", Arc::new(|_| String::new())).await.unwrap();
+    drop(store);
+    // With the last one who uses it goes the log as well.
+    let found = |words: &str| {
+        let found = finish(Command::new("grep").args(["-oaF", words]).arg(&path));
+        String::from_utf8_lossy(&found.stdout).lines().count()
+    };
+    assert_eq!((found("sk-one"), found("***-sk"), found("sk-two-sk")), (0, 4, 4));
+}
+
+#[tokio::test]
 async fn two_stores_on_one_file_see_each_other_and_spare_each_others_turns() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("tepa.db");
@@ -329,7 +356,7 @@ async fn a_turn_whose_process_is_gone_is_aborted_and_one_whose_process_lives_is_
     let (mut dies, mut lives) = (Other::start("runner", &path), Other::start("runner", &path));
     let (gone, alive) = (dies.hear(), lives.hear());
     dies.kill();
-    fs::write(dir.path().join("tepa.db.running/left-over"), "").unwrap();
+    fs::write(dir.path().join("tepa.db.running").join("0".repeat(64)), "").unwrap();
     let store = open(&path);
     assert_eq!(status_of(&path, &gone).as_deref(), Some("aborted"));
     assert_eq!(status_of(&path, &alive).as_deref(), Some("running"));
@@ -454,7 +481,7 @@ fn what_is_no_store_of_this_version_is_refused_and_left_as_it_is() {
     std::os::unix::fs::symlink(at("target"), at("link.db")).unwrap();
     for name in ["folder.db", "link.db"] {
         let error = refusal(&at(name));
-        assert!(error.contains(&format!("{name}` cannot be opened")), "{error}");
+        assert!(error.contains(&format!("{name}` has to be a regular file")), "{error}");
     }
     assert_eq!(fs::read(at("target")).unwrap(), b"");
     assert!(refusal(&at("target/tepa.db")).contains("target/tepa.db` cannot be used"), "a file is no folder");
@@ -522,6 +549,60 @@ fn a_store_that_cannot_be_written_is_refused_when_it_is_opened() {
 }
 
 #[tokio::test]
+async fn what_somebody_put_beside_the_database_is_neither_followed_nor_waited_for() {
+    use std::os::unix::fs::symlink;
+    let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let victim = outside.path().join("0".repeat(64));
+    fs::write(&victim, "mine").unwrap();
+    let path = dir.path().join("tepa.db");
+    let running = dir.path().join("tepa.db.running");
+    symlink(outside.path(), &running).unwrap();
+    let error = refusal(&path);
+    assert!(error.contains("tepa.db.running` has to be a folder, and no link to one: remove it"), "{error}");
+    for ending in ["-wal", "-shm", "-journal"] {
+        let link = dir.path().join(format!("tepa.db{ending}"));
+        let _ = fs::remove_file(&link);
+        symlink(&victim, &link).unwrap();
+        let error = refusal(&path);
+        assert!(error.contains(&format!("tepa.db{ending}` has to be a regular file")), "{error}");
+        fs::remove_file(link).unwrap();
+    }
+    fs::remove_file(&running).unwrap();
+    let store = open(&path);
+    leave(&store, "gone", None, 1, TurnStatus::Ack).await;
+    // A turn that was under way when its process died, and what a later command made of its file.
+    let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+    Connection::open(&path)
+        .unwrap()
+        .execute("INSERT INTO turns (id, goal, status, startedAt) VALUES (?1, '', 'running', '')", [id])
+        .unwrap();
+    let at = |name: &str| running.join(name);
+    for pipe in [id, &"1".repeat(64), "pipe"] {
+        assert!(Command::new("mkfifo").arg(at(pipe)).status().unwrap().success());
+    }
+    fs::write(at("Makefile"), "all:").unwrap();
+    fs::write(at("notes"), "mine").unwrap();
+    fs::write(at(&"2".repeat(64)), "left over").unwrap();
+    fs::create_dir(at(&"3".repeat(64))).unwrap();
+    symlink(&victim, at(&"4".repeat(64))).unwrap();
+    store.begin(&turn("next", None)).await.unwrap();
+    drop(open(&path));
+    assert_eq!(status_of(&path, id).as_deref(), Some("aborted"));
+    assert_eq!(status_of(&path, "next").as_deref(), Some("running"));
+    assert!(!at(&"2".repeat(64)).exists());
+    for name in [id, &"1".repeat(64), "pipe", "Makefile", "notes", &"3".repeat(64), &"4".repeat(64)] {
+        assert!(fs::symlink_metadata(at(name)).is_ok(), "{name}");
+    }
+    // The folder is swapped for a link in mid-run.
+    fs::rename(&running, dir.path().join("moved")).unwrap();
+    symlink(outside.path(), &running).unwrap();
+    store.settle("next", &end(TurnStatus::Ack)).await.unwrap();
+    assert!(store.begin(&turn("last", None)).await.is_err());
+    assert_eq!(fs::read(&victim).unwrap(), b"mine");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+}
+
+#[tokio::test]
 async fn people_list_show_and_forget_what_runs_left() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(".tepa/tepa.db");
@@ -546,6 +627,10 @@ async fn people_list_show_and_forget_what_runs_left() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json.as_array().unwrap().len(), 1);
     assert_eq!((&json[0]["memory"]["id"], &json[0]["session"]), (&json!("m3"), &json!("b")));
+    let none = "no memory of a session `c` is in the store\n".to_owned();
+    assert_eq!(run(&["list", "--session", "c"]), (0, String::new(), none.clone()));
+    assert_eq!(run(&["list", "--session", "c", "--output", "json"]), (0, "[]\n".to_owned(), none));
+    assert_eq!(run(&["list", "--session", "c", "-q"]), (0, String::new(), String::new()));
     assert!(run(&["show", "m1"]).1.contains("trust: third-party-private\n"));
     for arguments in [
         &["show", "m9"][..],
@@ -566,4 +651,24 @@ async fn people_list_show_and_forget_what_runs_left() {
     );
     assert_eq!(run(&["list"]).1, "m3  b  0.35  2026-03-01  m3\n");
     assert_eq!(ids(&store, Kind::Memory, acknowledged()).await, ["m3"]);
+    // What a memory says was said elsewhere as well.
+    let words = "the gate code is in the drawer";
+    store.begin(&turn("told", Some("b"))).await.unwrap();
+    let owner = Owner { turn: "told", session: Some("b") };
+    let source = Some("run:told".to_owned());
+    store.store(owner, Memory { source, ..memory("m4", words, 2) }.into()).await.unwrap();
+    for (id, role, content) in [("q", Speaker::User, "asked"), ("a", Speaker::Assistant, words)] {
+        let (id, turn, content) = (id.to_owned(), "told".to_owned(), content.to_owned());
+        let created_at = "2026-03-01T08:30:00Z".parse().unwrap();
+        store.store(owner, TurnMessage { id, turn, role, content, created_at }.into()).await.unwrap();
+    }
+    let feedback = Some(words.to_owned());
+    let note = Note::Cycle { cycle: 1, verdict: "pass".into(), feedback, tokens_used: 5 };
+    store.note("told", note).await.unwrap();
+    store.settle("told", &TurnEnd { feedback: words.to_owned(), ..end(TurnStatus::Ack) }).await.unwrap();
+    let holds = || !finish(Command::new("grep").args(["-rlaF", words]).arg(dir.path())).stdout.is_empty();
+    assert!(holds());
+    assert_eq!(run(&["forget", "m4"]).2, "forgot 1 memory, and what 1 run said at the end\n");
+    assert!(!holds());
+    assert_eq!(ids(&store, Kind::Message, acknowledged()).await, ["q"]);
 }

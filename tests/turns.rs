@@ -17,7 +17,7 @@ use tepa::outcome::{Reason, RunStatus};
 use tepa::pipeline::state::{Action, Bounds, RunState, Until};
 use tepa::pipeline::{Cancel, Cause, Finished};
 use tepa::secret::Secrets;
-use tepa::stage::{Next, Owner, StageError, StoreError, TurnContext, TurnStage, TurnStore};
+use tepa::stage::{Clean, Next, Owner, StageError, StoreError, TurnContext, TurnStage, TurnStore};
 use tepa::turn::{
     Kind, Memory, Note, Record, Retrievable, Selection, Speaker, Standing, TrustTier, Turn, TurnEnd,
     TurnMessage, TurnStatus,
@@ -129,6 +129,10 @@ impl TurnStore for Shelf {
             Note::Cycle { cycle, verdict, .. } => format!("cycle{cycle}:{verdict}"),
             Note::Error { code, .. } => format!("error:{code}"),
         })
+    }
+
+    fn revise<'a>(&'a self, _: &'a str, _: Clean) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.tell("revise")
     }
 
     fn fetch<'a>(&'a self, kind: Kind, of: &'a Selection) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {

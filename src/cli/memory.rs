@@ -30,6 +30,9 @@ pub(super) fn run(
     match &arguments.command {
         MemoryCommand::List { session, output } => {
             let kept = store.memories(session.as_deref()).map_err(broken)?;
+            if let Some(session) = session.as_deref().filter(|_| kept.is_empty() && !ui.quiet) {
+                ui.say(&format!("no memory of a session `{}` is in the store\n", prose(session)));
+            }
             print(ui, &listed(&kept, *output))
         }
         MemoryCommand::Show { id } => print(ui, &shown(&find(&store, id)?)),
@@ -96,7 +99,11 @@ fn forget(store: &SqliteStore, ids: &[String], session: Option<&str>, ui: &Ui) -
             0 => String::new(),
             count => format!(" and all else that {} left", text::plural("run", count)),
         };
-        ui.say(&format!("forgot {memories}{turns}\n"));
+        let endings = match forgotten.endings {
+            0 => String::new(),
+            count => format!(", and what {} said at the end", text::plural("run", count)),
+        };
+        ui.say(&format!("forgot {memories}{turns}{endings}\n"));
     }
     if forgotten.lingers {
         ui.warn(["a run is at work: the text leaves the disk when it has ended"]);

@@ -57,6 +57,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         program.into_iter().chain(arguments)
     };
+    signals::outlive_limits();
     let (mut environment, lost) = match Environment::capture() {
         Ok(environment) => (environment, None),
         Err(e) => (Environment::of(PathBuf::from("/"), []), Some(e)),

@@ -31,6 +31,9 @@ pub(super) fn run(
         RunsCommand::List { session, output } => {
             let mut runs = journal::list(&environment.directory)?;
             runs.retain(|run| session.is_none() || run.session == *session);
+            if let Some(session) = session.as_deref().filter(|_| runs.is_empty() && !ui.quiet) {
+                ui.say(&format!("no run of a session `{}` is recorded\n", prose(session)));
+            }
             let text = match output {
                 ToolOutputArgument::Json => json_text(&serde_json::to_value(&runs)?),
                 ToolOutputArgument::Text => table(runs.iter().map(row)),

@@ -1,4 +1,6 @@
 //! Owns what SIGINT, SIGTERM and SIGHUP mean: the first stops the run in order, the second ends the process at once.
+//!
+//! SIGXFSZ means nothing: a file that may not grow any more is an error of who writes it, and no end without a result.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +26,19 @@ impl Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         LENT.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Makes a limit of file sizes an error of whoever writes, from now on and as long as the process lives; children have the system's own
+/// meaning of it again.
+pub(super) fn outlive_limits() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        // The handler outlives the runtime, which is there to install it.
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
+        let _entered = runtime.enter();
+        let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
     }
 }
 

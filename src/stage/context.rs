@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Owner, Stash, StoreError, TokenCounter, TurnStore};
+use super::{Clean, Owner, Stash, StoreError, TokenCounter, TurnStore};
 use crate::event::Clock;
 use crate::outcome::{Cost, Evaluation};
 use crate::prompt::Prompt;
@@ -188,6 +188,14 @@ impl TurnContext {
     /// There is no such record.
     pub async fn mutate<T: Recorded>(&self, record: T) -> Result<(), StoreError> {
         self.storage()?.mutate(record.into()).await
+    }
+
+    /// Puts what `clean` makes of it into the place of every text that the store keeps of the turn itself; without a store there is none.
+    pub async fn revise(&self, clean: Clean) -> Result<(), StoreError> {
+        match &self.store {
+            Some(store) => store.revise(&self.id, clean).await,
+            None => Ok(()),
+        }
     }
 
     /// Removes a record from the store, and returns whether there was one; the collections stay as they are.

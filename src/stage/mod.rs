@@ -17,7 +17,7 @@ use futures_util::future::BoxFuture;
 pub use context::{Ended, TurnContext};
 pub use next::{Fault, FaultKind, Next, StageRun, run};
 pub use stash::Stash;
-pub use store::{Owner, Query, Retriever, RuleOfThumb, StoreError, TokenCounter, TurnStore};
+pub use store::{Clean, Owner, Query, Retriever, RuleOfThumb, StoreError, TokenCounter, TurnStore};
 
 use crate::turn::Scope;
 

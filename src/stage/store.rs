@@ -1,5 +1,7 @@
 //! Owns the contracts of what stages rest on: a store that outlives the run, something that finds passages, something that counts tokens.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 
 use crate::text;
@@ -19,6 +21,9 @@ pub struct Owner<'a> {
     pub session: Option<&'a str>,
 }
 
+/// Makes of a text what may stay of it.
+pub type Clean = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
 /// What outlives a run. What it has taken is there when a call returns: storage is the receipt.
 pub trait TurnStore: Send + Sync {
     /// Takes a turn that begins.
@@ -29,6 +34,10 @@ pub trait TurnStore: Send + Sync {
 
     /// Takes what happens in a turn.
     fn note<'a>(&'a self, turn: &'a str, note: Note) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Puts what `clean` makes of it into the place of every text that is kept of the turn itself: the goal, what was told to people, to
+    /// the planner, and of what broke.
+    fn revise<'a>(&'a self, turn: &'a str, clean: Clean) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Returns records, newest first.
     fn fetch<'a>(&'a self, kind: Kind, of: &'a Selection) -> BoxFuture<'a, Result<Vec<Record>, StoreError>>;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Work, stage_of};
 use crate::event::Clock;
 use crate::stage::{
-    self, Owner, Query, Retriever, RuleOfThumb, Stages, StoreError, TurnContext, TurnStage, TurnStore,
+    self, Clean, Owner, Query, Retriever, RuleOfThumb, Stages, StoreError, TurnContext, TurnStage, TurnStore,
 };
 use crate::turn::{
     Kind, Memory, Note, Record, Recorded, Retrievable, Scope, Selection, Speaker, ToolCall, TrustTier, Turn,
@@ -21,6 +21,8 @@ use crate::turn::{
 #[derive(Default)]
 pub(super) struct FakeStore {
     rows: Mutex<Vec<Row>>,
+    /// What is kept of the turn itself.
+    pub(super) texts: Mutex<Vec<String>>,
     /// How often a record was changed.
     pub(super) mutations: Mutex<usize>,
 }
@@ -54,6 +56,11 @@ impl TurnStore for FakeStore {
     }
 
     fn note<'a>(&'a self, _: &'a str, _: Note) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn revise<'a>(&'a self, _: &'a str, clean: Clean) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.texts.lock().unwrap().iter_mut().for_each(|text| *text = clean(text));
         Box::pin(async { Ok(()) })
     }
 

@@ -11,6 +11,7 @@ use crate::check::Pattern;
 const STARS: &[u8] = b"***";
 
 /// What is removed.
+#[derive(Clone)]
 pub(super) struct Redaction(pub(super) Vec<Pattern>);
 
 impl Redaction {

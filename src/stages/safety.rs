@@ -2,6 +2,8 @@
 //!
 //! It looks into the store and not at what models were given: storage is the receipt.
 
+use std::sync::Arc;
+
 use super::{Redaction, Work};
 use crate::config::Redacted;
 use crate::stage::{StageError, TurnContext};
@@ -26,6 +28,8 @@ impl Work for Safety {
                 ..message.clone()
             };
             rewrite(context, clean).await?;
+            let redaction = redaction.clone();
+            context.revise(Arc::new(move |text| redaction.text(text))).await?;
         }
         if self.scope.contains(&Redacted::ToolCalls) {
             let clean = |call: &ToolCall| ToolCall {
@@ -81,6 +85,7 @@ mod tests {
             call("c1", "now", json!({"a": [key]}), json!({"b": {"c": key}}), 1),
         );
         trial.store.put("now", "s", true, failed);
+        trial.store.texts.lock().unwrap().extend([format!("Please {key}."), "done".to_owned()]);
         trial
     }
 
@@ -97,6 +102,7 @@ mod tests {
         let messages = trial.store.all::<TurnMessage>();
         let contents: Vec<&str> = messages.iter().map(|message| message.content.as_str()).collect();
         assert_eq!(contents, ["use ***", "done", "use sk-abc"]);
+        assert_eq!(*trial.store.texts.lock().unwrap(), ["Please use ***.", "done"]);
         let calls = trial.store.all::<ToolCall>();
         assert_eq!(
             (&calls[0].params, &calls[0].output),
@@ -110,6 +116,7 @@ mod tests {
     async fn only_what_is_in_scope_is_looked_at() {
         let trial = cleaned(&[Redacted::ToolCalls]).await;
         assert_eq!(trial.store.all::<TurnMessage>()[0].content, "use sk-abc");
+        assert_eq!(trial.store.texts.lock().unwrap()[0], "Please use sk-abc.");
         assert_eq!(*trial.store.mutations.lock().unwrap(), 2);
     }
 }

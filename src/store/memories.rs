@@ -1,6 +1,6 @@
 //! Owns what people see of the memories, and their removal: what is forgotten is not in the file any more.
 
-use rusqlite::{OptionalExtension as _, Row};
+use rusqlite::{OptionalExtension as _, Row, Transaction};
 
 use super::fault::Fault;
 use super::{SqliteStore, write};
@@ -27,6 +27,8 @@ pub struct Forgotten {
     pub turns: usize,
     /// How many memories are gone.
     pub memories: usize,
+    /// Of how many other turns the last words are gone: they said the same.
+    pub endings: usize,
     /// Whether others were at work, so that the text leaves the disk only when they have ended.
     pub lingers: bool,
 }
@@ -59,20 +61,27 @@ impl SqliteStore {
         })
     }
 
-    /// Removes memories, all of them or none.
+    /// Removes memories, all of them or none, and with each the last words of the turn that left it: later runs are told those as well.
     ///
     /// # Errors
     /// One that is not there.
     pub fn forget(&self, ids: &[String]) -> Result<Forgotten, StoreError> {
         self.shared.with(|held| {
             let transaction = write(&mut held.connection)?;
+            let mut endings = 0;
             for id in ids {
-                if transaction.execute("DELETE FROM memories WHERE id = ?1", [id])? == 0 {
+                let source: Option<Option<String>> = transaction
+                    .query_row("DELETE FROM memories WHERE id = ?1 RETURNING source", [id], |row| row.get(0))
+                    .optional()?;
+                let Some(source) = source else {
                     return Err(Fault::said(format!("there is no memory `{id}`")));
+                };
+                if let Some(turn) = source.as_deref().and_then(|source| source.strip_prefix("run:")) {
+                    endings += usize::from(silence(&transaction, turn)?);
                 }
             }
             transaction.commit()?;
-            Ok(Forgotten { turns: 0, memories: ids.len(), lingers: !held.empty_log()? })
+            Ok(Forgotten { turns: 0, memories: ids.len(), endings, lingers: !held.empty_log()? })
         })
     }
 
@@ -99,9 +108,22 @@ impl SqliteStore {
             )?;
             let turns = transaction.execute("DELETE FROM turns WHERE session = ?1", [session])?;
             transaction.commit()?;
-            Ok(Forgotten { turns, memories, lingers: !held.empty_log()? })
+            Ok(Forgotten { turns, memories, endings: 0, lingers: !held.empty_log()? })
         })
     }
+}
+
+/// Removes what a turn said of how it went; returns whether there was anything.
+fn silence(transaction: &Transaction<'_>, turn: &str) -> rusqlite::Result<bool> {
+    let mut gone = 0;
+    for sql in [
+        "DELETE FROM messages WHERE turn = ?1 AND role = 'assistant'",
+        "UPDATE turns SET feedback = NULL WHERE id = ?1 AND feedback IS NOT NULL",
+        "UPDATE cycles SET feedback = NULL WHERE turn = ?1 AND feedback IS NOT NULL",
+    ] {
+        gone += transaction.execute(sql, [turn])?;
+    }
+    Ok(gone > 0)
 }
 
 fn kept(row: &Row<'_>) -> Result<Kept, Fault> {

@@ -14,6 +14,7 @@ mod schema;
 mod walk;
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -95,12 +96,7 @@ impl SqliteStore {
     /// Returns the files of the store at `path`, which are no business of the tools of a run: who opens and closes one of them in this
     /// process takes away SQLite's locks on it.
     pub fn files(path: &Path) -> [PathBuf; 4] {
-        let beside = |ending: &str| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(ending);
-            PathBuf::from(name)
-        };
-        [path.to_owned(), beside("-wal"), beside("-shm"), living::folder(path)]
+        [path.to_owned(), beside(path, "-wal"), beside(path, "-shm"), living::folder(path)]
     }
 
     fn of(place: String, secrets: Secrets, held: Held) -> Arc<Self> {
@@ -191,7 +187,10 @@ fn connect(path: &Path) -> Result<(Connection, Living), Fault> {
     living::make_private(parent)?;
     let name = path.file_name().ok_or_else(|| Fault::said(format!("`{}` is no file", path.display())))?;
     let path = parent.canonicalize()?.join(name);
-    let found = fs::symlink_metadata(&path).is_ok();
+    let found = is_there(&path)?;
+    for ending in ["-wal", "-shm", "-journal"] {
+        is_there(&beside(&path, ending))?;
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -204,7 +203,29 @@ fn connect(path: &Path) -> Result<(Connection, Living), Fault> {
     }
     #[cfg(not(unix))]
     let _ = found;
-    Ok((connection, Living::beside(&path)))
+    let living = Living::beside(&path)?;
+    Ok((connection, living))
+}
+
+/// Returns whether there is a file of the store. SQLite would follow a link to one beside the database, which may have come with a clone, and
+/// write where it leads; a pipe would keep it waiting.
+fn is_there(path: &Path) -> Result<bool, Fault> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => Ok(true),
+        Ok(_) => Err(Fault::said(format!(
+            "`{}` has to be a regular file, and no link to one: remove it, or name another file in `turn.store.path`",
+            path.display()
+        ))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns the path of a file beside the database.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }
 
 #[cfg(test)]
@@ -287,7 +308,7 @@ mod tests {
         assert!(holds("first wording"));
         store.mutate(memory("a", "second wording").into()).await.unwrap();
         store.settle("one", &end()).await.unwrap();
-        let forgotten = Forgotten { turns: 0, memories: 1, lingers: false };
+        let forgotten = Forgotten { turns: 0, memories: 1, endings: 0, lingers: false };
         assert_eq!(store.forget(&["a".to_owned()]), Ok(forgotten));
         assert!(!holds("first wording") && !holds("second wording") && holds("what stays"));
         assert_eq!(
@@ -299,7 +320,7 @@ mod tests {
         let error = store.forget_session("s").unwrap_err().to_string();
         assert_eq!(error, "the run `two` of the session `s` is under way");
         store.settle("two", &end()).await.unwrap();
-        let forgotten = Forgotten { turns: 2, memories: 1, lingers: false };
+        let forgotten = Forgotten { turns: 2, memories: 1, endings: 0, lingers: false };
         assert_eq!(store.forget_session("s"), Ok(forgotten));
         assert!(!holds("what stays") && !holds("the goal"));
         assert_eq!(store.forget_session("s").unwrap().turns, 0);

@@ -2,13 +2,13 @@
 
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
-use rusqlite::{Connection, ErrorCode, params};
+use rusqlite::{Connection, ErrorCode, Transaction, params};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::fault::Fault;
 use super::{Held, Shared, SqliteStore, write};
-use crate::stage::{Owner, StoreError, TurnStore};
+use crate::stage::{Clean, Owner, StoreError, TurnStore};
 use crate::turn::{Kind, Note, Record, Recorded, Selection, Turn, TurnEnd};
 
 impl TurnStore for SqliteStore {
@@ -36,6 +36,15 @@ impl TurnStore for SqliteStore {
         Box::pin(self.aside(move |shared, held| {
             let turn = shared.clean(&turn);
             take(shared, &held.connection, &turn, &note).map_err(|fault| begun(fault, &turn))
+        }))
+    }
+
+    fn revise<'a>(&'a self, turn: &'a str, clean: Clean) -> BoxFuture<'a, Result<(), StoreError>> {
+        let turn = turn.to_owned();
+        Box::pin(self.aside(move |shared, held| {
+            let transaction = write(&mut held.connection)?;
+            revise(&transaction, &shared.clean(&turn), |text| shared.clean(&clean(text)))?;
+            Ok(transaction.commit()?)
         }))
     }
 
@@ -144,6 +153,27 @@ fn take(shared: &Shared, connection: &Connection, turn: &str, note: &Note) -> Re
             params![turn, shared.clean(code), shared.clean(message)],
         )?,
     };
+    Ok(())
+}
+
+fn revise(transaction: &Transaction<'_>, turn: &str, clean: impl Fn(&str) -> String) -> rusqlite::Result<()> {
+    for (table, column, of) in [
+        ("turns", "goal", "id"),
+        ("turns", "feedback", "id"),
+        ("cycles", "feedback", "turn"),
+        ("errors", "message", "turn"),
+    ] {
+        let sql = format!("SELECT rowid, {column} FROM {table} WHERE {of} = ?1 AND {column} IS NOT NULL");
+        let mut texts = transaction.prepare_cached(&sql)?;
+        let texts = texts.query_map([turn], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+        for (row, text) in texts.collect::<Result<Vec<_>, _>>()? {
+            let cleaned = clean(&text);
+            if cleaned != text {
+                let sql = format!("UPDATE {table} SET {column} = ?2 WHERE rowid = ?1");
+                transaction.execute(&sql, params![row, cleaned])?;
+            }
+        }
+    }
     Ok(())
 }
 
