@@ -627,9 +627,9 @@ async fn people_list_show_and_forget_what_runs_left() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json.as_array().unwrap().len(), 1);
     assert_eq!((&json[0]["memory"]["id"], &json[0]["session"]), (&json!("m3"), &json!("b")));
-    let none = "no memory of a session `c` is in the store\n".to_owned();
-    assert_eq!(run(&["list", "--session", "c"]), (0, String::new(), none.clone()));
-    assert_eq!(run(&["list", "--session", "c", "--output", "json"]), (0, "[]\n".to_owned(), none));
+    let nothing = "no memory of a session `c` is in the store\n".to_owned();
+    assert_eq!(run(&["list", "--session", "c"]), (0, String::new(), nothing.clone()));
+    assert_eq!(run(&["list", "--session", "c", "--output", "json"]), (0, "[]\n".to_owned(), nothing));
     assert_eq!(run(&["list", "--session", "c", "-q"]), (0, String::new(), String::new()));
     assert!(run(&["show", "m1"]).1.contains("trust: third-party-private\n"));
     for arguments in [
