@@ -83,3 +83,51 @@ fn place(path: &Path) -> PathBuf {
         _ => path.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::{Layers, Origin};
+
+    #[test]
+    fn lines_about_runs_go_to_a_file_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        workspace.write("task.replay.yaml", b"replies: []").unwrap();
+        workspace.write("hook.sh", b"exit 0").unwrap();
+        let at = |name: &str| workspace.root().join(name);
+        let options = Options {
+            replay: Some(at("task.replay.yaml")),
+            result: Some(at("result.json")),
+            protected: vec![at("hook.sh")],
+            ..Options::default()
+        };
+        let prompt =
+            json!({"goal": "g", "context": {}, "expectedOutput": [{"path": "out/a.md", "description": "d"}]});
+        let prompt: Prompt = serde_json::from_value(prompt).unwrap();
+        let lines = |file: &str| {
+            let stages = json!([{"telemetry": {"file": file}}]);
+            let mut layers = Layers::defaults().unwrap();
+            let values =
+                json!({"turn": {"output": stages}, "cycle": {"output": stages}, "protect": ["rules/**"]});
+            layers.push(Origin::CommandLine, values);
+            check(&options, &layers.resolve().unwrap(), &prompt, &workspace).map_err(|e| e.to_string())
+        };
+        for (file, other) in [
+            ("out/a.md", "an expected output"),
+            ("./task.replay.yaml", "the replies of this run"),
+            ("result.json", "the result"),
+            ("hook.sh", "a file that no run may change"),
+            ("rules/new.jsonl", "a file that no run may change"),
+            ("tepa.yaml", "the project's configuration"),
+            (".tepa/tepa.db", "the store"),
+        ] {
+            let fault = format!("the stage `telemetry` would write to {other}: `{file}`");
+            assert_eq!(lines(file), Err(fault));
+        }
+        // Lines about the run and about its cycles may stand in one file.
+        assert_eq!(lines(".tepa/telemetry.jsonl"), Ok(()));
+    }
+}
