@@ -4,12 +4,20 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::status::ExitStatus;
 use crate::pipeline::{Cancel, Cause};
 
 /// Whether the keyboard belongs to a program that tepa waits for, whose own the interrupt key is.
 static LENT: AtomicBool = AtomicBool::new(false);
+
+/// When it came back.
+static RETURNED: Mutex<Option<Instant>> = Mutex::new(None);
+
+/// How long an interrupt may be on its way: the key that ends the other program is heard here as well, perhaps after that program has ended.
+const ON_ITS_WAY: Duration = Duration::from_millis(500);
 
 /// The keyboard in the hands of another program; it comes back when this is dropped.
 #[derive(Debug)]
@@ -25,8 +33,16 @@ impl Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
+        // In this order: whoever looks in between finds it lent.
+        *RETURNED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         LENT.store(false, Ordering::SeqCst);
     }
+}
+
+/// Returns whether an interrupt that is heard now was meant for another program.
+fn is_lent() -> bool {
+    let returned = || *RETURNED.lock().unwrap_or_else(PoisonError::into_inner);
+    LENT.load(Ordering::SeqCst) || returned().is_some_and(|at| at.elapsed() < ON_ITS_WAY)
 }
 
 /// Makes a limit of file sizes an error of whoever writes, from now on and as long as the process lives; children have the system's own
@@ -92,7 +108,7 @@ impl Signals {
         loop {
             tokio::select! {
                 _ = self.interrupt.recv() => {
-                    if !LENT.load(Ordering::SeqCst) {
+                    if !is_lent() {
                         return Cause::Interrupted;
                     }
                 }
@@ -117,7 +133,7 @@ impl Signals {
     async fn next(&mut self) -> Cause {
         loop {
             self.interrupt.recv().await;
-            if !LENT.load(Ordering::SeqCst) {
+            if !is_lent() {
                 return Cause::Interrupted;
             }
         }
