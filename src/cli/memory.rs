@@ -91,10 +91,7 @@ fn forget(store: &SqliteStore, ids: &[String], session: Option<&str>, ui: &Ui) -
         store.forget(&ids).map_err(broken)?
     };
     if !ui.quiet {
-        let memories = match forgotten.memories {
-            1 => "1 memory".to_owned(),
-            count => format!("{count} memories"),
-        };
+        let memories = text::plural("memory", forgotten.memories);
         let turns = match forgotten.turns {
             0 => String::new(),
             count => format!(" and all else that {} left", text::plural("run", count)),

@@ -13,6 +13,16 @@ pub enum Verdict {
     Fail,
 }
 
+impl Verdict {
+    /// Returns the name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+        }
+    }
+}
+
 /// The seeds' `EvaluationResult`, with who overruled the judge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -3,10 +3,9 @@
 //! A code fence around the object is taken off: it is the one deviation that carries no doubt. Prose around an object is refused, because what to
 //! cut would be a guess.
 
-use std::fmt;
+use serde_json::Value;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Value};
+use crate::source::parse_strict_json;
 
 /// Returns the JSON object that `text` is, or what is wrong in words for the model.
 pub(super) fn json_object(text: &str) -> Result<Value, String> {
@@ -14,72 +13,11 @@ pub(super) fn json_object(text: &str) -> Result<Value, String> {
     if body.is_empty() {
         return Err("it was empty".to_owned());
     }
-    match serde_json::from_str::<Unambiguous>(body) {
-        Ok(Unambiguous(value @ Value::Object(_))) => Ok(value),
+    // An answer that says both pass and fail says neither.
+    match parse_strict_json(body) {
+        Ok(value @ Value::Object(_)) => Ok(value),
         Ok(_) => Err("it is JSON, but not an object".to_owned()),
         Err(e) => Err(format!("it is not valid JSON ({e})")),
-    }
-}
-
-/// JSON in which no object has a key twice: an answer that says both pass and fail says neither.
-struct Unambiguous(Value);
-
-impl<'de> Deserialize<'de> for Unambiguous {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader).map(Self)
-    }
-}
-
-struct Reader;
-
-impl<'de> Visitor<'de> for Reader {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(Unambiguous(item)) = items.next_element()? {
-            list.push(item);
-        }
-        Ok(list.into())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some((key, Unambiguous(value))) = entries.next_entry::<String, _>()? {
-            if map.contains_key(&key) {
-                return Err(A::Error::custom(format!("the key `{key}` is there twice")));
-            }
-            map.insert(key, value);
-        }
-        Ok(map.into())
     }
 }
 

@@ -46,10 +46,11 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     };
     let duration_ms = run.since(began);
     let tokens_used = evaluation.tokens_used;
-    let (level, word) = match evaluation.verdict {
-        Verdict::Pass => (LogLevel::Info, "pass"),
-        Verdict::Fail => (LogLevel::Warn, "fail"),
+    let level = match evaluation.verdict {
+        Verdict::Pass => LogLevel::Info,
+        Verdict::Fail => LogLevel::Warn,
     };
+    let word = evaluation.verdict.name();
     let message = format!("{word} with confidence {:.2}", evaluation.confidence);
     run.emit(&RunEvent::EvaluationCompleted { cycle, evaluation, duration_ms })?;
     run.log(Logged { step: None, tool: None, level, message, duration_ms, tokens_used })?;

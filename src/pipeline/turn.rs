@@ -110,10 +110,7 @@ pub(super) async fn end_cycle(run: &Run<'_>, cycle: u32, verdict: Verdict) -> Re
     let Some(store) = recording(run) else { return Ok(()) };
     let (feedback, tokens_used) =
         run.read(|state| (state.feedback().map(str::to_owned), state.tokens_used()));
-    let verdict = match verdict {
-        Verdict::Pass => "pass".to_owned(),
-        Verdict::Fail => "fail".to_owned(),
-    };
+    let verdict = verdict.name().to_owned();
     Ok(store.note(&run.id, Note::Cycle { cycle, verdict, feedback, tokens_used }).await?)
 }
 

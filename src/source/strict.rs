@@ -69,7 +69,7 @@ impl<'de> Visitor<'de> for Reader {
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             if map.contains_key(&key) {
-                return Err(A::Error::custom(format_args!("the key `{key}` stands twice in one object")));
+                return Err(A::Error::custom(format_args!("the key `{key}` is there twice")));
             }
             let Strict(value) = entries.next_value()?;
             map.insert(key, value);
@@ -97,7 +97,7 @@ mod tests {
             r#"[1, {"x": {"withhold": "a", "b": 1, "\u0077ithhold": "b"}}]"#,
         ] {
             let fault = parse_strict_json(text).unwrap_err().to_string();
-            assert!(fault.starts_with("the key `withhold` stands twice in one object"), "{fault}");
+            assert!(fault.starts_with("the key `withhold` is there twice"), "{fault}");
         }
         assert!(parse_strict_json(r#"[{"a": {"a": 1}}, {"a": 1}]"#).is_ok());
     }

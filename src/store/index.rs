@@ -2,16 +2,14 @@
 //!
 //! The index holds words and places, no text: what is found is read from the file, and only if the file is still the one that was indexed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
-use rusqlite::{Connection, params};
 
-use super::fault::Fault;
+use super::catalog::Catalog;
 use super::hit::{Hit, Texts, hits};
-use super::passage::{Passage, passages};
 use super::walk::{self, Globs, Stamp, Waiting, Wanted};
 use super::{SqliteStore, off_thread, write};
 use crate::digest;
@@ -44,8 +42,7 @@ pub struct Index(Arc<Inner>);
 struct Inner {
     store: Arc<SqliteStore>,
     workspace: Arc<Workspace>,
-    /// Tells the files of this workspace from those of others in the same database.
-    root: String,
+    catalog: Catalog,
     globs: Globs,
     trust: TrustTier,
     kind: Option<String>,
@@ -70,7 +67,8 @@ impl Index {
     ) -> Result<Self, StoreError> {
         let IndexSettings { files, trust, kind } = settings;
         let root = digest::sha256_of(&workspace.root().to_string_lossy());
-        Ok(Self(Arc::new(Inner { store, workspace, root, globs: Globs::new(&files)?, trust, kind })))
+        let catalog = Catalog { root, secrets: store.shared.secrets.clone() };
+        Ok(Self(Arc::new(Inner { store, workspace, catalog, globs: Globs::new(&files)?, trust, kind })))
     }
 }
 
@@ -91,7 +89,8 @@ impl Inner {
     fn retrieve(&self, query: Query<'_>, wanted: &Wanted) -> Result<Vec<Retrievable>, StoreError> {
         let (files, refreshed) = self.refresh(wanted)?;
         tracing::debug!(files = files.len(), ?refreshed, "index");
-        let hits = self.store.shared.with(|held| hits(&held.connection, &self.root, query, &files))?;
+        let hits =
+            self.store.shared.with(|held| hits(&held.connection, &self.catalog.root, query, &files))?;
         let mut texts = Texts::of(&self.workspace, LARGEST);
         Ok(hits.iter().filter_map(|hit| self.retrievable(hit, texts.take(hit)?)).collect())
     }
@@ -103,7 +102,7 @@ impl Inner {
         let mut files = files.map_err(|fault| fault.explain(&shared.place))?;
         // A name is written as well.
         files.retain(|path, _| shared.clean(path) == *path);
-        let known = shared.with(|held| self.known(&held.connection))?;
+        let known = shared.with(|held| self.catalog.known(&held.connection, &self.globs))?;
         let vanished: Vec<&String> = known.keys().filter(|path| !files.contains_key(*path)).collect();
         let changed = files.iter().filter(|(path, stamp)| known.get(*path) != Some(stamp));
         let changed: Vec<_> = changed.map(|(path, stamp)| (path.as_str(), *stamp)).collect();
@@ -112,7 +111,7 @@ impl Inner {
             shared.with(|held| {
                 let transaction = write(&mut held.connection)?;
                 for path in vanished {
-                    self.drop_file(&transaction, path)?;
+                    self.catalog.drop_file(&transaction, path)?;
                 }
                 Ok(transaction.commit()?)
             })?;
@@ -132,58 +131,13 @@ impl Inner {
             shared.with(|held| {
                 let transaction = write(&mut held.connection)?;
                 for (path, stamp, text) in &texts {
-                    self.drop_file(&transaction, path)?;
-                    self.put_file(&transaction, path, *stamp, text)?;
+                    self.catalog.drop_file(&transaction, path)?;
+                    self.catalog.put_file(&transaction, path, *stamp, text)?;
                 }
                 Ok(transaction.commit()?)
             })?;
         }
         Ok((files, refreshed))
-    }
-
-    /// Returns the files that this index is about and that the database knows.
-    fn known(&self, connection: &Connection) -> Result<HashMap<String, Stamp>, Fault> {
-        let mut statement =
-            connection.prepare_cached("SELECT path, bytes, modified FROM files WHERE root = ?1")?;
-        let rows = statement.query_map([&self.root], |row| {
-            Ok((row.get::<_, String>(0)?, Stamp { bytes: row.get(1)?, modified: row.get(2)? }))
-        })?;
-        let about = rows.filter(|row| row.as_ref().map_or(true, |(path, _)| self.globs.is_match(path)));
-        Ok(about.collect::<Result<_, _>>()?)
-    }
-
-    fn drop_file(&self, connection: &Connection, path: &str) -> rusqlite::Result<()> {
-        let file = "SELECT id FROM files WHERE root = ?1 AND path = ?2";
-        let words =
-            format!("DELETE FROM words WHERE rowid IN (SELECT id FROM passages WHERE file = ({file}))");
-        connection.prepare_cached(&words)?.execute([&self.root, path])?;
-        connection
-            .prepare_cached("DELETE FROM files WHERE root = ?1 AND path = ?2")?
-            .execute([&self.root, path])?;
-        Ok(())
-    }
-
-    fn put_file(&self, connection: &Connection, path: &str, stamp: Stamp, text: &str) -> Result<(), Fault> {
-        connection
-            .prepare_cached("INSERT INTO files (root, path, bytes, modified) VALUES (?1, ?2, ?3, ?4)")?
-            .execute(params![self.root, path, stamp.bytes, stamp.modified])?;
-        let file = connection.last_insert_rowid();
-        let mut place = connection.prepare_cached(
-            "INSERT INTO passages (file, fromByte, toByte, fromLine, toLine) VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?;
-        let mut words = connection.prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?;
-        for Passage { bytes, from_line, to_line } in passages(text) {
-            let content = self.store.shared.secrets.redact(&text[bytes.clone()]);
-            place.execute(params![
-                file,
-                number(bytes.start),
-                number(bytes.end),
-                number(from_line),
-                number(to_line)
-            ])?;
-            words.execute(params![connection.last_insert_rowid(), content])?;
-        }
-        Ok(())
     }
 
     fn retrievable(&self, hit: &Hit, content: String) -> Option<Retrievable> {
@@ -200,10 +154,6 @@ impl Inner {
             updated_at: modified,
         })
     }
-}
-
-fn number(count: usize) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -441,7 +391,7 @@ mod tests {
         let (files, _) = index.refresh(&Wanted::default()).unwrap();
         let query = Query { text: "needle", top_k: 9, min_score: 0.0 };
         let shared = &trial.store.shared;
-        let hits = shared.with(|held| hits(&held.connection, &index.root, query, &files)).unwrap();
+        let hits = shared.with(|held| hits(&held.connection, &index.catalog.root, query, &files)).unwrap();
         trial.write("a.md", b"something else");
         let mut texts = Texts::of(&index.workspace, LARGEST);
         let found: Vec<_> = hits.iter().map(|hit| texts.take(hit)).collect();

@@ -3,6 +3,7 @@
 //! What was written stays written: several processes may use one file, each may be killed at any time. A file that cannot be written is
 //! refused when it is opened, before anything is paid for. Secrets are taken out of every text on its way in.
 
+mod catalog;
 mod fault;
 mod hit;
 mod index;

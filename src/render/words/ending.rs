@@ -59,7 +59,7 @@ pub(in crate::render) fn judged(cycle: u32, evaluation: &Evaluation) -> Vec<Mess
     messages.extend(votes(cycle, &evaluation.votes));
     messages.extend(evaluation.overruled.iter().enumerate().map(|(at, overruling)| {
         let whom = if at == 0 { "judge" } else { "verdict" };
-        let (from, to) = (verdict_word(overruling.from), verdict_word(overruling.to));
+        let (from, to) = (overruling.from.name(), overruling.to.name());
         let head = Text::of(Tone::Caution, format!("{} overruled the {whom}", overruling.by));
         let reason = format!("{from} → {to}: {}", overruling.reason);
         Message::new(Place::cycle(cycle), head).because(&reason)
@@ -69,7 +69,7 @@ pub(in crate::render) fn judged(cycle: u32, evaluation: &Evaluation) -> Vec<Mess
         Verdict::Pass => (Mark::Good, Tone::Won, &evaluation.summary),
         Verdict::Fail => (Mark::Bad, Tone::Lost, &evaluation.feedback),
     };
-    let head = Text::of(tone, verdict_word(evaluation.verdict))
+    let head = Text::of(tone, evaluation.verdict.name())
         .add(Tone::Plain, format!(" with confidence {:.2}", evaluation.confidence));
     messages.push(
         Message::new(Place::cycle(cycle), head)
@@ -86,7 +86,7 @@ fn votes(cycle: u32, votes: &[Vote]) -> Option<Message> {
         return None;
     }
     let head = Text::of(Tone::Plain, text::plural("vote", votes.len()));
-    let said = |vote: &Vote| format!("{} with confidence {:.2}", verdict_word(vote.verdict), vote.confidence);
+    let said = |vote: &Vote| format!("{} with confidence {:.2}", vote.verdict.name(), vote.confidence);
     let said: Vec<String> = votes.iter().map(said).collect();
     Some(Message::new(Place::cycle(cycle), head).because(&said.join(", ")))
 }
@@ -179,11 +179,4 @@ fn artifacts(outputs: &[Artifact]) -> Message {
             path.add(Tone::Plain, " ".repeat(gap + 2)).add(Tone::Faint, format!("{}  ", fit(&size, sizes)));
         message.row(row.add(Tone::Plain, description))
     })
-}
-
-fn verdict_word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Pass => "pass",
-        Verdict::Fail => "fail",
-    }
 }

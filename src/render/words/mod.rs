@@ -19,7 +19,7 @@ use super::ink::{Text, Tone};
 use super::message::{Message, Place, tokens};
 use crate::config::LoggingLevel;
 use crate::event::{Decision, RunEvent};
-use crate::outcome::{LogEntry, LogLevel, Verdict};
+use crate::outcome::{LogEntry, LogLevel};
 use crate::plan::Step;
 use crate::prompt::Prompt;
 use crate::sandbox::Confinement;
@@ -204,10 +204,7 @@ impl Words {
                 Some(message.measured(tokens(*tokens_used)))
             }
             RunEvent::CycleCompleted { cycle, verdict, tokens_used, duration_ms } => {
-                let word = match verdict {
-                    Verdict::Pass => "pass",
-                    Verdict::Fail => "fail",
-                };
+                let word = verdict.name();
                 let mut message =
                     Message::new(Place::cycle(*cycle), Text::of(Tone::Plain, format!("ended with {word}")))
                         .measured(text::duration(*duration_ms))

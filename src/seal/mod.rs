@@ -2,66 +2,19 @@
 //!
 //! A file is compared by its content. Links are not followed: a link is its target's name, so that a protected file cannot be swapped for one.
 
+mod pattern;
+mod sealed;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use globset::{Glob, GlobBuilder, GlobMatcher};
-
-use crate::digest::{self, LARGEST_HASHED};
+pub use self::pattern::{Pattern, PatternError};
+use self::sealed::{Content, Sealed, seal, stamp};
 
 /// Files that change although nobody changes anything: git writes down what it has looked at.
 const RESTLESS: [&str; 1] = [".git/index"];
-
-/// A glob that cannot say which files are protected.
-#[derive(Debug, thiserror::Error)]
-pub enum PatternError {
-    /// It is not a glob.
-    #[error("`{pattern}` is not a glob: {reason}")]
-    Malformed {
-        /// As it was written.
-        pattern: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// It leads out of the folder that the run works in.
-    #[error("`{0}` has to be relative to the folder that the run works in, without `..`")]
-    Outside(String),
-}
-
-/// Which files are protected, by their path from the root.
-#[derive(Debug, Clone)]
-pub struct Pattern {
-    /// The folder or file below which everything lies that can match.
-    base: PathBuf,
-    /// Whether the pattern names everything below the base: then what stands in its place is meant as well, such as the file `.git` of a worktree.
-    whole: bool,
-    matcher: GlobMatcher,
-}
-
-impl Pattern {
-    /// Reads a glob: `*` stays in one folder, `**` crosses folders.
-    pub fn parse(pattern: &str) -> Result<Self, PatternError> {
-        let path = Path::new(pattern);
-        if path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
-            return Err(PatternError::Outside(pattern.to_owned()));
-        }
-        let relative = pattern.trim_start_matches("./");
-        let glob: Glob = GlobBuilder::new(relative).literal_separator(true).build().map_err(|e| {
-            PatternError::Malformed { pattern: pattern.to_owned(), reason: e.kind().to_string() }
-        })?;
-        let plain = |part: &&str| !part.contains(['*', '?', '[', '{', '\\']);
-        let base: PathBuf = relative.split('/').take_while(plain).collect();
-        let whole = relative.strip_suffix("/**").is_some_and(|start| Path::new(start) == base);
-        Ok(Self { base, whole, matcher: glob.compile_matcher() })
-    }
-
-    /// Returns whether it names the file with this path from the root.
-    pub fn covers(&self, relative: &Path) -> bool {
-        self.matcher.is_match(relative) || self.whole && relative == self.base
-    }
-}
 
 /// The state of protected files at one moment.
 #[derive(Debug)]
@@ -93,59 +46,8 @@ pub struct Broken {
     pub what: &'static str,
 }
 
-/// A file as it was.
-#[derive(Debug)]
-struct Sealed {
-    stamp: Option<Stamp>,
-    content: Content,
-}
-
-/// What says without a look at the content that nothing has happened.
-#[derive(Debug, PartialEq, Eq)]
-struct Stamp(Vec<i128>);
-
-#[derive(Debug, PartialEq, Eq)]
-enum Content {
-    /// A file, with the hash of its content.
-    File { mode: u32, sha256: String },
-    /// A folder, where folders count.
-    Folder { mode: u32 },
-    /// A link, with what it names.
-    Link(PathBuf),
-    /// Something that is not read: its stamp has to do.
-    Unread,
-}
-
-/// The mark of what was not read.
-const UNREAD: &str = "unread";
-
 /// The state of files by their path, as it can be written down: their content, and nothing that only this machine knows.
 pub type Marks = BTreeMap<String, String>;
-
-impl Content {
-    fn mark(&self) -> String {
-        match self {
-            Self::File { mode, sha256 } => format!("file {mode:o} {sha256}"),
-            Self::Folder { mode } => format!("folder {mode:o}"),
-            Self::Link(target) => match target.to_str() {
-                Some(target) => format!("link {target}"),
-                None => UNREAD.to_owned(),
-            },
-            Self::Unread => UNREAD.to_owned(),
-        }
-    }
-
-    fn of_mark(mark: &str) -> Option<Self> {
-        let (kind, rest) = mark.split_once(' ')?;
-        match kind {
-            "link" => return Some(Self::Link(rest.into())),
-            "folder" => return Some(Self::Folder { mode: u32::from_str_radix(rest, 8).ok()? }),
-            _ => {}
-        }
-        let (mode, hash) = rest.split_once(' ').filter(|_| kind == "file")?;
-        Some(Self::File { mode: u32::from_str_radix(mode, 8).ok()?, sha256: hash.to_owned() })
-    }
-}
 
 impl Seals {
     /// Takes the state of every file below `root` that a pattern names, and of `files` wherever they lie.
@@ -281,50 +183,10 @@ impl Found {
     }
 }
 
-fn seal(path: &Path, metadata: &Metadata) -> Sealed {
-    let content = if metadata.is_dir() {
-        Content::Folder { mode: mode(metadata) }
-    } else if metadata.is_symlink() {
-        fs::read_link(path).map_or(Content::Unread, Content::Link)
-    } else if metadata.is_file() && metadata.len() <= LARGEST_HASHED {
-        let hash = File::open(path).and_then(digest::sha256);
-        hash.map_or(Content::Unread, |(_, sha256)| Content::File { mode: mode(metadata), sha256 })
-    } else {
-        Content::Unread
-    };
-    Sealed { stamp: stamp(metadata), content }
-}
-
-/// The time of the last change of a file's record (`ctime`) is the kernel's own; nobody can set it back.
-#[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
-fn stamp(metadata: &Metadata) -> Option<Stamp> {
-    use std::os::unix::fs::MetadataExt as _;
-    let (modified, changed) = (metadata.mtime(), metadata.ctime());
-    let times = [modified, metadata.mtime_nsec(), changed, metadata.ctime_nsec()].map(i128::from);
-    let identity = [metadata.dev(), metadata.ino(), metadata.size(), u64::from(metadata.mode())];
-    Some(Stamp(identity.map(i128::from).into_iter().chain(times).collect()))
-}
-
-/// Without such a time, nothing says that a file is what it was but its content.
-#[cfg(not(unix))]
-fn stamp(_: &Metadata) -> Option<Stamp> {
-    None
-}
-
-#[cfg(unix)]
-fn mode(metadata: &Metadata) -> u32 {
-    use std::os::unix::fs::MetadataExt as _;
-    metadata.mode()
-}
-
-#[cfg(not(unix))]
-fn mode(metadata: &Metadata) -> u32 {
-    u32::from(metadata.permissions().readonly())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     fn folder(files: &[&str]) -> tempfile::TempDir {
