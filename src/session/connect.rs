@@ -160,7 +160,8 @@ fn replay(environment: &Environment, options: &Options) -> Result<Replay, Error>
         return Err(Error::usage("the provider `replay` needs a file with replies")
             .hint("name it with `--replay FILE`"));
     };
-    Replay::load(path, &shown(path, environment))
+    let replay = Replay::load(path, &shown(path, environment))?;
+    Ok(if options.plan.is_some() { replay.planned() } else { replay })
 }
 
 #[cfg(test)]
