@@ -11,6 +11,7 @@ use futures_util::future::BoxFuture;
 use serde_json::json;
 use tepa::config::{Environment, Layers, Origin};
 use tepa::pipeline::Cancel;
+use tepa::prompt::Values;
 use tepa::session::{Options, Session, Task};
 use tepa::source::{Document, Format, SourceFile, UnknownKeys};
 use tepa::stage::{Next, Query, Retriever, StageError, StoreError, TurnContext, TurnStage};
@@ -114,8 +115,9 @@ async fn run(folder: &Path) -> Result<u8, Box<dyn Error>> {
     fs::write(folder.join("replies.yaml"), REPLIES)?;
     let file = SourceFile::from_text("prompt.yaml", PROMPT, Format::Yaml);
     let faults = |faults: tepa::source::Diagnostics| faults.render(false, 100);
-    let document = Document::parse(file).map_err(faults)?;
-    let (prompt, _) = tepa::prompt::load(&document, UnknownKeys::Refuse).map_err(faults)?;
+    let mut document = Document::parse(file).map_err(faults)?;
+    let (prompt, _) =
+        tepa::prompt::load(&mut document, &Values::default(), UnknownKeys::Refuse).map_err(faults)?;
     let mut layers = Layers::defaults()?;
     layers.push(Origin::CommandLine, json!({"provider": "replay"}));
     let environment = Environment::of(folder.to_owned(), std::iter::empty());

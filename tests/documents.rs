@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use tepa::prompt::{Given, Variables};
 use tepa::source::{Document, Format, SourceFile, UnknownKeys};
 
 use support::{copy_folder, finish, tepa};
@@ -114,11 +115,12 @@ fn the_task_can_be_run_again_over_the_output_of_an_earlier_run() {
 fn every_yaml_block_of_the_readme_is_valid() {
     let mut seen = (0, 0);
     for block in blocks(&page("README.md"), "yaml") {
-        let document = Document::parse(SourceFile::from_text("README.md", block.clone(), Format::Yaml))
+        let mut document = Document::parse(SourceFile::from_text("README.md", block.clone(), Format::Yaml))
             .unwrap_or_else(|faults| panic!("{}", faults.render(false, 100)));
         if document.value().get("goal").is_some() {
             seen.0 += 1;
-            tepa::prompt::load(&document, UnknownKeys::Refuse)
+            let (values, _) = Variables::of(&document).resolve(&Given::default());
+            tepa::prompt::load(&mut document, &values, UnknownKeys::Refuse)
                 .unwrap_or_else(|faults| panic!("{}", faults.render(false, 100)));
         } else if let Some(jobs) = document.value()["jobs"].as_object() {
             let steps = jobs.values().flat_map(|job| job["steps"].as_array().unwrap());

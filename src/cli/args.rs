@@ -2,6 +2,7 @@
 
 mod settings;
 mod values;
+mod variables;
 
 use std::path::PathBuf;
 
@@ -17,6 +18,7 @@ use self::values::named;
 pub(super) use self::values::{
     ColorArgument, LoggingLevelArgument, Named, OutputArgument, PlanFormat, Rules, ToolOutputArgument,
 };
+pub(super) use self::variables::{Assignment, Source, VariableArguments};
 
 /// The exit codes, shown by `tepa run --help` and compared with the README by a test.
 pub const EXIT_CODES: &str = "\

@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 use super::args::{GlobalArguments, Rules, SettingArguments, WorkArguments};
 use super::trust;
 use super::ui::Ui;
+use super::variables;
 use crate::config::{
     self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind, Raised, SandboxMode, Stage, Store,
     Turn,
 };
 use crate::error::Error;
-use crate::prompt::{self, Prompt};
+use crate::prompt::{self, Given, Prompt, Variables};
 use crate::session::{learn_secrets, shown};
 use crate::source::{Diagnostics, Document, Format, SourceError, SourceFile, UnknownKeys};
 use crate::text;
@@ -30,6 +31,7 @@ pub(super) fn everything(
     ui: &Ui,
 ) -> anyhow::Result<(Config, Prompt)> {
     let unknown = unknown_keys(settings.allow_unknown);
+    let given = variables::given(&work.variables, environment)?;
     let (mut layers, mut invalid) = layers(settings.config.as_deref(), environment, unknown, ui)?;
     let source = if path == Path::new("-") {
         SourceFile::from_reader("standard input", std::io::stdin().lock(), Format::Yaml)
@@ -37,10 +39,15 @@ pub(super) fn everything(
     } else {
         read(&environment.resolve(path), &path.display().to_string())?
     };
-    let prompt = match Document::parse(source).and_then(|document| prompt::load(&document, unknown)) {
-        Ok((prompt, warnings)) => {
-            warn(ui, &warnings);
-            Some(prompt)
+    let prompt = match filled(source, &given, unknown) {
+        Ok(Filled { prompt, unusable }) => {
+            if invalid.is_empty() {
+                ui.warn(unusable?);
+            }
+            prompt.map(|(prompt, warnings)| {
+                warn(ui, &warnings);
+                prompt
+            })
         }
         Err(faults) => {
             invalid.push(faults);
@@ -59,6 +66,28 @@ pub(super) fn everything(
         check_session(&config.turn)?;
     }
     Ok((config, prompt))
+}
+
+/// A task with its values in it.
+struct Filled {
+    /// The task and its warnings; absent where values are.
+    prompt: Option<(Prompt, Diagnostics)>,
+    /// What to say of values that nobody wants, or why there are none for the task.
+    unusable: Result<Vec<String>, Error>,
+}
+
+/// Returns the task in a file with what was given for its variables, or its faults.
+fn filled(source: SourceFile, given: &Given, unknown: UnknownKeys) -> Result<Filled, Diagnostics> {
+    let mut document = Document::parse(source)?;
+    let declared = Variables::of(&document);
+    let (values, errors) = declared.resolve(given);
+    let prompt = match prompt::load(&mut document, &values, unknown) {
+        Err(faults) if faults.has_errors() => return Err(faults),
+        loaded => loaded.ok(),
+    };
+    let names: Vec<&str> = declared.names().collect();
+    let unusable = variables::check_names(given, &names).and_then(|()| variables::check_values(&errors));
+    Ok(Filled { prompt, unusable: unusable.map(|()| variables::warnings(given, &names)) })
 }
 
 /// Refuses stages that share something with other runs when nobody says with which, or where nothing is kept.

@@ -21,6 +21,7 @@ mod tools;
 mod trust;
 mod ui;
 mod validate;
+mod variables;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

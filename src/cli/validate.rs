@@ -46,14 +46,15 @@ pub(super) fn run(arguments: &ValidateArguments, environment: &Environment, ui: 
 }
 
 fn check(file: SourceFile, unknown: UnknownKeys) -> Diagnostics {
-    let document = match Document::parse(file) {
+    let mut document = match Document::parse(file) {
         Ok(document) => document,
         Err(faults) => return faults,
     };
     let ended = if looks_like_config(document.value()) {
         config::load(&document, &crate::tools::NAMES, unknown).map(|(_, warnings)| warnings)
     } else {
-        prompt::load(&document, unknown).map(|(_, warnings)| warnings)
+        let (values, _) = prompt::Variables::of(&document).resolve(&prompt::Given::default());
+        prompt::load(&mut document, &values, unknown).map(|(_, warnings)| warnings)
     };
     ended.unwrap_or_else(|faults| faults)
 }

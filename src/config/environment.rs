@@ -119,6 +119,15 @@ impl Environment {
         values.map(|value| SecretString::from(value.trim().to_owned())).collect()
     }
 
+    /// Returns the variables whose names begin with `prefix` and that hold text.
+    pub fn beginning_with(&self, prefix: &str) -> BTreeMap<String, String> {
+        let held = |(name, value): (&OsString, &OsString)| {
+            let (name, value) = (name.to_str()?, value.to_str()?);
+            (name.starts_with(prefix) && !value.is_empty()).then(|| (name.to_owned(), value.to_owned()))
+        };
+        self.variables.iter().filter_map(held).collect()
+    }
+
     /// Returns `text` with the value of each variable that it names as `${NAME}`; what is called like a secret becomes one.
     pub fn expand(&self, text: &str) -> Result<String, ExpansionError> {
         let refers = |name: &&str| ["}", ":-"].iter().any(|end| text.contains(&format!("${{{name}{end}")));

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::path::{Component, Path};
 
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::variables::{self, Values, VariableFile};
 use super::{ExpectedOutput, Prompt, checks};
 use crate::source::{Diagnostic, Diagnostics, Document, UnknownKeys, decode};
 
@@ -22,18 +24,31 @@ pub struct PromptFile {
     pub context: Map<String, Value>,
     /// What success looks like.
     pub expected_output: ExpectedOutput,
+    /// Values that are not known yet, by name: `{{name}}` stands for them in the texts of the other keys.
+    pub variables: Option<IndexMap<String, Option<VariableFile>>>,
 }
 
-/// Returns the prompt that a document holds, with its warnings, or every fault.
-pub fn load(document: &Document, unknown: UnknownKeys) -> Result<(Prompt, Diagnostics), Diagnostics> {
+/// Returns the prompt that a document holds, with its warnings, or every fault; its placeholders are filled with `values`.
+///
+/// Without a prompt and without a fault, values that only stand in for others are what is in the way.
+pub fn load(
+    document: &mut Document,
+    values: &Values,
+    unknown: UnknownKeys,
+) -> Result<(Prompt, Diagnostics), Diagnostics> {
+    let mut of_variables = document.diagnostics();
+    let filled = variables::fill(document, values, &mut of_variables);
+    let document = &*document;
     let (file, mut faults) = decode::<PromptFile>(document, unknown);
     // The rules below read the tree itself, so that they find their faults beside those of the schema.
     check_blank(document.value(), "", document, &mut faults);
     check_paths(document, &mut faults);
     checks::check(document, &mut faults);
+    filled.forgive(&mut faults);
+    faults.extend(of_variables);
     match file {
         Some(file) if !faults.has_errors() => {
-            let PromptFile { goal, context, expected_output } = file;
+            let PromptFile { goal, context, expected_output, variables: _ } = file;
             Ok((Prompt { goal, context, expected_output }, faults))
         }
         _ => Err(faults),

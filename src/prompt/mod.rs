@@ -4,6 +4,7 @@
 
 mod checks;
 mod file;
+mod variables;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,6 +13,7 @@ use crate::check::{Check, Holds};
 use crate::digest;
 
 pub use file::{PromptFile, load};
+pub use variables::{ENVIRONMENT_PREFIX, Given, GivenText, ValueError, Values, VariableFile, Variables};
 
 /// The seeds' `TepaPrompt`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -126,6 +126,17 @@ impl Diagnostics {
         }
     }
 
+    /// Adds all of another collection about the same file.
+    pub fn extend(&mut self, others: Self) {
+        others.items.into_iter().for_each(|item| self.push(item));
+    }
+
+    /// Keeps what is wanted.
+    pub fn retain(&mut self, wanted: impl Fn(&Diagnostic) -> bool) {
+        self.items.retain(&wanted);
+        self.seen.retain(&wanted);
+    }
+
     /// Returns the file the places belong to.
     pub fn file(&self) -> &SourceFile {
         &self.file

@@ -1,12 +1,14 @@
 //! A parsed file: one value, and for every part of it the place it is written at.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::file::{Format, SourceFile};
-use super::node::{Children, Node};
+use super::node::{Children, Node, child};
 use super::span::Span;
 use super::{json, yaml};
 
@@ -19,6 +21,8 @@ pub struct Document {
     file: Arc<SourceFile>,
     value: Value,
     root: Node,
+    /// Pointers to the values that something else took the place of.
+    replaced: HashSet<String>,
 }
 
 impl Document {
@@ -33,7 +37,7 @@ impl Document {
         };
         let file = Arc::new(file);
         match parsed {
-            Ok(placed) => Ok(Self { file, value: placed.value, root: placed.node }),
+            Ok(placed) => Ok(Self { file, value: placed.value, root: placed.node, replaced: HashSet::new() }),
             Err(fault) => {
                 let mut faults = Diagnostics::new(file);
                 faults.push(fault);
@@ -65,6 +69,28 @@ impl Document {
     /// Returns where the key under a JSON pointer is written; the root and list items have none.
     pub fn span_of_key(&self, pointer: &str) -> Option<Span> {
         self.root.find(pointer)?.key
+    }
+
+    /// Returns the pointer to what stands under `key` in the map at `pointer`.
+    pub fn pointer_below(pointer: &str, key: &str) -> String {
+        child(pointer, key)
+    }
+
+    /// Puts another value in the place of a string, number or boolean; its place stays what it was. A list or a map is not touched.
+    pub fn replace_scalar(&mut self, pointer: &str, value: Value) {
+        let is_scalar = |value: &Value| !value.is_array() && !value.is_object();
+        if let Some(old) = self.value.pointer_mut(pointer).filter(|old| is_scalar(old) && is_scalar(&value)) {
+            *old = value;
+            self.replaced.insert(pointer.to_owned());
+        }
+    }
+
+    /// Returns how the value under a pointer is written, or what took its place.
+    pub(super) fn written(&self, pointer: &str) -> Cow<'_, str> {
+        match self.value.pointer(pointer) {
+            Some(value) if self.replaced.contains(pointer) => Cow::Owned(value.to_string()),
+            _ => Cow::Borrowed(self.span_of_value(pointer).map_or("", |span| self.file.slice(span))),
+        }
     }
 
     /// Returns where a fault of a map as a whole is best shown: at its key, else at its first key.

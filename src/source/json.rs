@@ -6,6 +6,7 @@ use serde_json::error::Category;
 use super::diagnostic::Diagnostic;
 use super::file::SourceFile;
 use super::span::Span;
+use crate::text;
 
 /// Returns why the text is not JSON.
 pub(super) fn check(file: &SourceFile) -> Result<(), Diagnostic> {
@@ -27,6 +28,14 @@ pub(super) fn check(file: &SourceFile) -> Result<(), Diagnostic> {
             .hint("a closing `]`, `}` or quote is missing"),
         (_, "trailing comma") => Diagnostic::error("syntax", "JSON allows no comma before a closing bracket")
             .hint("remove the comma"),
+        (_, "key must be a string")
+            if file.text()[..start].ends_with('{') && file.text()[start..].starts_with('{') =>
+        {
+            let name = file.text()[start + 1..].split('}').next().unwrap_or_default();
+            let quoted = format!("\"{{{{{}}}}}\"", text::truncate(name, 40));
+            Diagnostic::error("placeholder", "a placeholder has to stand inside a string")
+                .hint(format!("put the whole value in double quotes, for example {quoted}"))
+        }
         (_, "key must be a string") => Diagnostic::error("syntax", "a key must be a string in double quotes"),
         (_, "trailing characters") => Diagnostic::error("syntax", "the file goes on after its value"),
         (_, "expected value") => Diagnostic::error("syntax", "a JSON value is expected here"),

@@ -104,13 +104,13 @@ fn deserialize<'de, T: Deserialize<'de>>(document: &Document, value: &'de Value)
         let message = error.inner().to_string();
         let bounds = message.rsplit_once("expected ").and_then(|(_, name)| integer_bounds(name));
         let span = document.span_of_value(&pointer);
-        let written = span.map_or("", |span| document.file().slice(span));
+        let written = document.written(&pointer);
         let fault = match (bounds, value.pointer(&pointer)) {
             (Some((least, most)), Some(found)) => Diagnostic::error(
                 "range",
                 format!(
                     "expected a whole number from {least} to {most}, found {}",
-                    found_in_words(found, written)
+                    found_in_words(found, &written)
                 ),
             ),
             _ => Diagnostic::error("value", message),

@@ -3,6 +3,7 @@
 //! It refuses to repeat the schema to the reader: of a choice between several forms only the one that the
 //! author meant is spoken of, if that can be told.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use jsonschema::ValidationError;
@@ -123,12 +124,12 @@ impl<'a> Violations<'a> {
         let names = text::joined(expected, "or");
         let written = self.written(pointer);
         let mut fault =
-            Diagnostic::error("type", format!("expected {names}, found {}", found_in_words(found, written)))
+            Diagnostic::error("type", format!("expected {names}, found {}", found_in_words(found, &written)))
                 .label(format!("expected {names}"));
         let expects = |name: &str| expected.contains(&name);
         match found {
             Value::Number(_) | Value::Bool(_) if expects(STRING) => {
-                fault = fault.hint(format!("put it in quotes: \"{}\"", shortened(written)));
+                fault = fault.hint(format!("put it in quotes: \"{}\"", shortened(&written)));
             }
             Value::String(string) => match string.to_lowercase().as_str() {
                 "yes" | "no" | "on" | "off" if expects(BOOLEAN) => {
@@ -152,7 +153,7 @@ impl<'a> Violations<'a> {
             choices.push(choice.as_str().map_or_else(|| choice.to_string(), str::to_owned));
         }
         let choices: Vec<&str> = choices.iter().map(String::as_str).collect();
-        let found_words = found_in_words(found, self.written(pointer));
+        let found_words = found_in_words(found, &self.written(pointer));
         let fault =
             Diagnostic::error("choice", format!("expected {}, found {found_words}", listed_or(&choices)))
                 .suggest(found.as_str().unwrap_or_default(), choices.iter().copied());
@@ -255,8 +256,8 @@ impl<'a> Violations<'a> {
         }
     }
 
-    fn written(&self, pointer: &str) -> &'a str {
-        self.document.span_of_value(pointer).map_or("", |span| self.document.file().slice(span))
+    fn written(&self, pointer: &str) -> Cow<'a, str> {
+        self.document.written(pointer)
     }
 }
 

@@ -27,7 +27,7 @@ use tepa::hook::HookBus;
 use tepa::nonce::Nonces;
 use tepa::pipeline::{Cancel, Finished, Pipeline};
 use tepa::process::Setting;
-use tepa::prompt::Prompt;
+use tepa::prompt::{Prompt, Values};
 use tepa::provider::{Provider, ProviderError, Request, Response, Watch};
 use tepa::providers::replay::Replay;
 use tepa::sandbox::Confinement;
@@ -311,8 +311,8 @@ pub fn resolve(layer: &Value) -> Config {
 /// Returns the prompt that a YAML text holds.
 pub fn parse_prompt(text: &str) -> Prompt {
     let file = SourceFile::from_text("prompt.yaml", text, tepa::source::Format::Yaml);
-    let document = Document::parse(file).unwrap_or_else(|faults| panic!("{}", faults.render(false, 100)));
-    let loaded = tepa::prompt::load(&document, UnknownKeys::Refuse);
+    let mut document = Document::parse(file).unwrap_or_else(|faults| panic!("{}", faults.render(false, 100)));
+    let loaded = tepa::prompt::load(&mut document, &Values::default(), UnknownKeys::Refuse);
     loaded.unwrap_or_else(|faults| panic!("{}", faults.render(false, 100))).0
 }
 

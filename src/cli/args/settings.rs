@@ -6,6 +6,7 @@ use clap::Args;
 use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};
 
 use super::values::{OutputArgument, ReportArgument, Rules, SandboxArgument, dollars, providers};
+use super::variables::VariableArguments;
 use crate::config::{DurationText, ProviderKind, session_key};
 
 /// What is said of a run, of planning one, and of judging one.
@@ -60,6 +61,8 @@ pub(in crate::cli) struct SettingArguments {
 /// What is said of work that is yet to be done.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct WorkArguments {
+    #[command(flatten)]
+    pub(in crate::cli) variables: VariableArguments,
     /// The planner's model
     #[arg(long, value_name = "MODEL", env = "TEPA_PLANNER_MODEL", help_heading = "Provider", value_parser = NonEmptyStringValueParser::new())]
     pub(in crate::cli) planner_model: Option<String>,

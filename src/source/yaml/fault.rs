@@ -58,7 +58,25 @@ pub(super) fn in_words(file: &SourceFile, error: &Error, max_nodes: usize) -> Di
         }
         other => syntax(&UserMessageFormatter.format_message(other)),
     };
-    fault.at(span)
+    match span.and_then(|span| unquoted_placeholder(file, span)) {
+        Some(place) if matches!(fault.code, "key" | "syntax") => {
+            let message = "YAML reads a value that begins with `{{` as a map";
+            let hint = format!("put the whole value in quotes, for example \"{}\"", file.slice(place));
+            Diagnostic::error("placeholder", message).at(place).hint(hint)
+        }
+        _ => fault.at(span),
+    }
+}
+
+/// Returns where a placeholder begins a value without quotes on the line of a fault, as in `minRows: {{rows}}`.
+fn unquoted_placeholder(file: &SourceFile, span: Span) -> Option<Span> {
+    let line = file.line_span(file.position(span.start).line);
+    let text = file.slice(line);
+    let at = text.find("{{")?;
+    let before = text[..at].trim_end();
+    let end = at + text[at..].find("}}")? + 2;
+    let begins = before.is_empty() || before.ends_with([':', '-', ',', '[']);
+    begins.then(|| Span { start: line.start + at, end: line.start + end })
 }
 
 /// Returns a syntax error in plainer words than the parser's where it is a slip that people make often.
