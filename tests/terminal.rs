@@ -118,21 +118,26 @@ fn a_terminal_that_cannot_move_its_cursor_gets_plain_lines() {
     }
 }
 
+/// Looks at every line that was written on a terminal; the last column is left free, and what moves may fill it.
+fn assert_fits(written: &str, width: u16) {
+    for piece in visible(written) {
+        let (columns, width) = (measure_text_width(&piece), usize::from(width));
+        // The rows that move are filled up to the edge, and then begin the next line without a movement.
+        assert!(columns <= width || columns.is_multiple_of(width), "{columns} columns of {width}: {piece:?}");
+    }
+}
+
 #[test]
-fn no_line_is_wider_than_a_narrow_terminal() {
-    for level in ["standard", "verbose"] {
+fn no_line_is_wider_than_its_terminal() {
+    for (width, level) in [(40, "standard"), (40, "verbose"), (61, "verbose"), (200, "standard")] {
         let folder = example();
         // What goes to standard output is data, and data is not wrapped.
         let line = format!("exec $TEPA {EXAMPLE} --log-level {level} > feedback.txt");
-        let (code, written) = Terminal::run(folder.path(), 40, &line).end();
+        let (code, written) = Terminal::run(folder.path(), width, &line).end();
         assert_eq!(code, 0, "{written}");
+        assert_fits(&written, width);
         let pieces = visible(&written);
-        for piece in &pieces {
-            // The rows that move are filled up to the edge, and then begin the next line without a movement.
-            let columns = measure_text_width(piece);
-            assert!(columns <= 40 || columns.is_multiple_of(40), "{level}: {columns} columns: {piece:?}");
-        }
-        let lines = left_over(&written, 40);
+        let lines = left_over(&written, width);
         for line in &lines {
             let whole = pieces.iter().any(|piece| piece.trim_end() == line);
             assert!(whole, "{level}: {line:?} is a part of a line that was too wide\n{}", lines.join("\n"));
@@ -208,4 +213,86 @@ fn streams_that_are_no_terminal_carry_no_escapes() {
     let told = fs::read_to_string(folder.path().join("told.txt")).unwrap();
     assert_eq!((code, written.contains('\x1b'), told.contains('\x1b')), (0, false, false), "{told:?}");
     assert!(told.lines().last().unwrap().starts_with("pass  2 cycles"), "{told}");
+}
+
+#[test]
+fn a_window_may_become_another_while_a_step_runs() {
+    let folder = held("until [ -e go ]; do sleep 0.02; done");
+    let mut terminal = Terminal::run(folder.path(), 110, &format!("exec $TEPA {OWN}"));
+    let before = terminal.wait_for(|written| written.contains("hold on").then_some(written.len()));
+    terminal.resize(45);
+    fs::write(folder.path().join("go"), "").unwrap();
+    let (code, written) = terminal.end();
+    assert_eq!(code, 0, "{written}");
+    // What was under way was still drawn for the wider window; from the end of the step on everything fits.
+    let fixed = before + written[before..].find('✓').unwrap();
+    assert_fits(&written[fixed..], 45);
+    assert!(written[fixed..].contains("it held"), "{written}");
+}
+
+#[test]
+fn a_terminal_without_unicode_is_sent_none() {
+    for variables in ["LC_ALL=C LANG=en_GB.UTF-8", "LANG=de_DE.ISO-8859-1"] {
+        let folder = example();
+        let (code, written) =
+            Terminal::run(folder.path(), 80, &format!("{variables} exec $TEPA {EXAMPLE}")).end();
+        assert_eq!(code, 0, "{written}");
+        assert!(
+            written.is_ascii(),
+            "{:?}",
+            written.chars().filter(|c| !c.is_ascii()).collect::<BTreeSet<_>>()
+        );
+        assert_shows(
+            &written,
+            &["+ step_11 ", "x check exists out/class-5b/flagged-students.csv", "+ pass  2 cycles"],
+        );
+
+        // A file is no terminal.
+        let folder = held("true");
+        let script = folder.path().join("prompt.replay.yaml");
+        fs::write(&script, fs::read_to_string(&script).unwrap().replace("it held", "søgt og fundet"))
+            .unwrap();
+        let line = format!("{variables} exec $TEPA {OWN} > said.txt");
+        let (code, written) = Terminal::run(folder.path(), 80, &line).end();
+        assert_eq!((code, written.is_ascii()), (0, true), "{written}");
+        assert_eq!(fs::read_to_string(folder.path().join("said.txt")).unwrap(), "søgt og fundet\n");
+    }
+}
+
+/// Text that would do something to a terminal, or to the eye: wide characters, another direction, none, and orders.
+const WILD: &str = r"日本語のとても長い説明文です שלום \u202eevil\u2066 e\u0301\u200b \u001b[2J\u001b[31mred\u001b[0m\u001b]0;title\u0007 \u009b31m \b\r 👩‍👩‍👧 end";
+
+#[test]
+fn nothing_that_a_model_writes_is_obeyed() {
+    for (width, data) in [(40, "> said.txt"), (100, ""), (200, "> said.txt")] {
+        let folder = held("true");
+        let script = folder.path().join("prompt.replay.yaml");
+        let wild = format!("\"{} {WILD}\"", "and on ".repeat(700));
+        let written = fs::read_to_string(&script).unwrap();
+        let written = written.replace("description: hold on", &format!("description: \"{WILD}\""));
+        let written = written.replace("reasoning: r", &format!("reasoning: \"{WILD}\""));
+        fs::write(&script, written.replace("summary: it held", &format!("summary: \"{WILD}\""))).unwrap();
+        let goal = format!("goal: {wild}\ncontext: {{}}\nexpectedOutput: Nothing.\n");
+        fs::write(folder.path().join("prompt.yaml"), goal).unwrap();
+        let line = format!("exec $TEPA {OWN} --log-level verbose {data}");
+        let (code, written) = Terminal::run(folder.path(), width, &line).end();
+        assert_eq!(code, 0, "{written}");
+        for forbidden in
+            ["\u{1b}[2J", "\u{1b}[31mred", "\u{1b}]0;", "\u{202e}", "\u{2066}", "\u{9b}", "\u{8}"]
+        {
+            assert!(!written.contains(forbidden), "{forbidden:?}: {written:?}");
+        }
+        assert!(written.contains("␛[2J") && written.contains("\\u{202e}evil"), "{written:?}");
+        if !data.is_empty() {
+            assert_fits(&written, width);
+        }
+        let lines = left_over(&written, width);
+        // A goal that fills pages would push everything else away.
+        assert!(
+            lines.iter().position(|line| line.starts_with("cycle 1")).is_some_and(|at| at < 40),
+            "{}",
+            lines.join("\n")
+        );
+        assert!(lines.iter().any(|line| line.starts_with("✓ pass")), "{}", lines.join("\n"));
+    }
 }

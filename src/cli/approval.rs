@@ -15,7 +15,7 @@ use super::args::RunArguments;
 use super::ui::Ui;
 use super::{editor, plan};
 use crate::approval::{Approval, Approver, PlanAnswer, PlanQuestion, VerdictAnswer, VerdictQuestion};
-use crate::config::{Config, Environment, Models};
+use crate::config::{Config, Environment, LoggingLevel, Models};
 use crate::plan::Plan;
 use crate::render::{Style, prose, question};
 use crate::secret::Secrets;
@@ -39,7 +39,7 @@ pub(super) fn of(arguments: &RunArguments, config: &Config, environment: &Enviro
     let terminal = Terminal {
         who: format!("{} at the terminal", who(environment)),
         absent: absent(&arguments.prompt, environment),
-        style: Style { color: ui.color, width: ui.width, level: config.logging.level },
+        level: config.logging.level,
         models: config.model.clone(),
         editor: editor.unwrap_or("vi").to_owned(),
         temporary: environment.temporary(),
@@ -82,7 +82,7 @@ struct Terminal {
     who: String,
     absent: Option<&'static str>,
     ui: Ui,
-    style: Style,
+    level: LoggingLevel,
     models: Models,
     editor: String,
     temporary: PathBuf,
@@ -134,7 +134,7 @@ impl Terminal {
             ));
         } else {
             self.keep(None);
-            self.ui.say(&question::plan(cycle, plan, self.style));
+            self.ui.say(&question::plan(cycle, plan, self.style()));
         }
         let mut answers = ABOUT_PLANS.to_vec();
         answers.retain(|(word, _)| editable || *word != "edit");
@@ -154,7 +154,7 @@ impl Terminal {
                     let Models { planner, executor, evaluator } = &self.models;
                     let models = format!("planner {planner}, steps {executor}, evaluator {evaluator}");
                     let facts = [("models", models), ("cost", plan::cost(estimate))];
-                    self.ui.say(&question::reasons(plan, &facts, self.style));
+                    self.ui.say(&question::reasons(plan, &facts, self.style()));
                 }
             }
         }
@@ -162,7 +162,7 @@ impl Terminal {
 
     async fn ask_about_verdict(&self, question: VerdictQuestion<'_>) -> VerdictAnswer {
         let VerdictQuestion { cycle, evaluation, cycles_left, acceptable } = question;
-        self.ui.say(&question::verdict(cycle, evaluation, self.style));
+        self.ui.say(&question::verdict(cycle, evaluation, self.style()));
         let mut answers = ABOUT_VERDICTS.to_vec();
         answers.retain(|(word, _)| match *word {
             "retry" => cycles_left > 0,
@@ -201,7 +201,7 @@ impl Terminal {
             forget_what_was_typed();
             let line = self.line(&prompt).await?;
             if line == "?" {
-                self.ui.say(&question::answers(answers, self.style));
+                self.ui.say(&question::answers(answers, self.style()));
                 continue;
             }
             match understood(&line, answers) {
@@ -249,6 +249,10 @@ impl Terminal {
                 Err("the plan is what it was, because the edited one cannot be read".to_owned())
             }
         }
+    }
+
+    fn style(&self) -> Style {
+        Style { color: self.ui.color, width: Ui::width(), ascii: self.ui.ascii, level: self.level }
     }
 
     fn keep(&self, draft: Option<String>) {

@@ -179,7 +179,7 @@ mod tests {
         let rows = [kept("a", Some("class-5b"), "One\n\u{1b}[2Jtwo."), kept("lost", None, &"x ".repeat(99))];
         let text = listed(&rows, ToolOutputArgument::Text);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "a     class-5b  0.35  2026-03-01  One two.");
+        assert_eq!(lines[0], "a     class-5b  0.35  2026-03-01  One ␛[2Jtwo.");
         assert!(lines[1].starts_with("lost  -         0.35  2026-03-01  (unused) x x x"), "{text}");
         assert!(lines[1].ends_with('…'), "{text}");
         let json: Value = serde_json::from_str(&listed(&rows, ToolOutputArgument::Json)).unwrap();

@@ -224,7 +224,7 @@ pub(super) fn sinks(output: OutputArgument, level: LoggingLevel, ui: &Ui) -> Vec
         sinks.push(Box::new(Jsonl::new(std::io::stdout())));
     }
     if !ui.quiet {
-        let style = Style { color: ui.color, width: ui.width, level };
+        let style = Style { color: ui.color, width: Ui::width(), ascii: ui.ascii, level };
         if ui.live && level > LoggingLevel::Minimal {
             sinks.push(Box::new(Patient::new(Live::new(console::Term::buffered_stderr(), style))));
         } else {

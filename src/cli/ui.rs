@@ -9,7 +9,7 @@ use console::Style;
 use super::args::ColorArgument;
 use crate::config::Environment;
 use crate::error::{Error, Message};
-use crate::render::prose;
+use crate::render::{ascii, prose};
 use crate::secret::Secrets;
 use crate::source::Diagnostics;
 
@@ -23,8 +23,8 @@ pub(super) struct Ui {
     pub(super) data_color: bool,
     /// Whether standard output is a terminal.
     pub(super) data_terminal: bool,
-    /// Columns of standard error.
-    pub(super) width: u16,
+    /// Whether the terminal knows no more than ASCII.
+    pub(super) ascii: bool,
     /// Whether standard error can be drawn on.
     pub(super) live: bool,
     /// Whether only errors are shown.
@@ -48,16 +48,23 @@ impl Ui {
             ColorArgument::Auto => terminal && !dumb,
         };
         let (color, data_color) = (wanted(terminal), wanted(environment.stdout_is_terminal));
-        let width = console::Term::stderr().size_checked().map_or(100, |(_, columns)| columns);
         let live = terminal && !dumb && environment.variable("CI").is_none();
         let data_terminal = environment.stdout_is_terminal;
-        Self { color, data_color, data_terminal, width, live, quiet, secrets: environment.secrets().clone() }
+        let ascii = !environment.speaks_utf8();
+        Self { color, data_color, data_terminal, ascii, live, quiet, secrets: environment.secrets().clone() }
+    }
+
+    /// Returns the columns of standard error as they are now: a window may have become another.
+    pub(super) fn width() -> u16 {
+        console::Term::stderr().size_checked().map_or(100, |(_, columns)| columns)
     }
 
     /// Writes data. A reader that went away is no error, and neither is a terminal that was closed.
     pub(super) fn data(&self, text: &str) -> io::Result<()> {
         let mut out = io::stdout().lock();
         let text = self.secrets.redact(text);
+        // What goes into a file or another program is data, whatever a terminal can show.
+        let text = if self.data_terminal && self.ascii { ascii(&text) } else { text.as_ref().into() };
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Err(e) if self.data_terminal || e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             end => end,
@@ -67,6 +74,7 @@ impl Ui {
     /// Writes for a person. There is nowhere to report a standard error that is gone.
     pub(super) fn say(&self, text: &str) {
         let text = self.secrets.redact(text);
+        let text = if self.ascii { ascii(&text) } else { text.as_ref().into() };
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 
@@ -79,7 +87,7 @@ impl Ui {
 
     /// Writes the faults of a file as rustc would.
     pub(super) fn faults(&self, diagnostics: &Diagnostics) {
-        let width = usize::from(self.width);
+        let width = usize::from(Self::width());
         self.say(&format!("{}\n\n", diagnostics.render(self.color, width).trim_end()));
     }
 

@@ -93,6 +93,15 @@ impl Environment {
             .filter(|value| !value.is_empty())
     }
 
+    /// Returns whether texts are shown as UTF-8: the locale says so, or there is none, as in many containers.
+    pub fn speaks_utf8(&self) -> bool {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| self.variable(name));
+        locale.is_none_or(|locale| {
+            let locale = locale.to_ascii_lowercase();
+            locale.contains("utf-8") || locale.contains("utf8")
+        })
+    }
+
     /// Returns a variable that holds a secret.
     pub fn secret(&self, name: &str) -> Option<SecretString> {
         self.variable(name).map(|value| SecretString::from(value.trim().to_owned()))

@@ -171,7 +171,7 @@ impl Provider for Replay {
             .replies
             .iter()
             .zip(given.iter())
-            .filter(|(reply, given)| !**given && !(self.planned && reply.address.stage == Stage::Planner))
+            .filter(|(reply, given)| !(**given || self.planned && reply.address.stage == Stage::Planner))
             .map(|(reply, _)| reply.to_string())
             .collect();
         if left.is_empty() {

@@ -1,9 +1,10 @@
 //! Owns the cleaning of text that a model, a tool or a file wrote, before a person sees it.
 //!
 //! No control character gets through: a model must not be able to move the cursor, colour a line, or turn the
-//! reading direction so that a verdict looks like another. Nor does a line that a CI runner would take for a
-//! command to itself.
+//! reading direction so that a verdict looks like another. Colours are dropped, everything else shows as what it is. Nor does a line get through that a
+//! CI runner would take for a command to itself.
 
+use console::AnsiCodeIterator;
 use std::borrow::Cow;
 
 /// Returns the text as one line without control characters.
@@ -51,15 +52,25 @@ pub(super) fn shield(line: &str) -> Cow<'_, str> {
 
 fn one_line(line: &str) -> String {
     let mut clean = String::with_capacity(line.len());
-    for character in console::strip_ansi_codes(line).chars() {
+    let pieces = AnsiCodeIterator::new(line).filter(|(piece, is_code)| !(*is_code && is_colour(piece)));
+    for character in pieces.flat_map(|(piece, _)| piece.chars()) {
         match character {
             '\t' => clean.push_str("    "),
-            _ if character.is_control() || turns_direction(character) => {}
+            '\0'..='\u{1f}' => clean.extend(char::from_u32(0x2400 + u32::from(character))),
+            '\u{7f}' => clean.push('␡'),
+            _ if character.is_control() || turns_direction(character) => {
+                clean.extend(character.escape_unicode());
+            }
             _ => clean.push(character),
         }
     }
     clean.truncate(clean.trim_end().len());
     clean
+}
+
+/// Whether an escape sequence is what programs paint their output with.
+fn is_colour(code: &str) -> bool {
+    code.starts_with("\u{1b}[") && code.ends_with('m')
 }
 
 /// Whether the character reorders or breaks the line that it stands in, without being seen.
@@ -73,8 +84,8 @@ mod tests {
 
     #[test]
     fn control_characters_do_not_get_through() {
-        assert_eq!(line("\u{1b}[2J\u{1b}[1;1H\u{1b}[32mpass\u{1b}[0m"), "pass");
-        assert_eq!(line("a\u{7}\u{8}b\u{202e}c\rd"), "abcd");
+        assert_eq!(line("\u{1b}[2J\u{1b}[1;1H\u{1b}[32mpass\u{1b}[0m"), "␛[2J␛[1;1Hpass");
+        assert_eq!(line("a\u{7}\u{8}b\u{202e}c\rd\u{9b}2J\u{7f}"), "a␇␈b\\u{202e}c␍d\\u{9b}2J␡");
         assert_eq!(line("one\r\ntwo\n\n"), "one two");
         assert!(!line("\u{1b}]0;title\u{7}x\u{1b}").contains(char::is_control));
     }

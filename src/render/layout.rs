@@ -5,7 +5,7 @@
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
 
 /// Columns beyond which a picture is not drawn wider: the eye would lose the line.
-const WIDEST: usize = 100;
+const WIDEST: usize = 120;
 
 /// Columns below which nothing sensible can be drawn; narrower terminals wrap.
 const NARROWEST: usize = 20;

@@ -3,6 +3,7 @@
 //! A renderer receives events and writes; it cannot affect a run. It asks neither the environment nor the terminal
 //! what they can do: the caller knows and says so in a [`Style`].
 
+mod charset;
 mod clean;
 mod ink;
 mod jsonl;
@@ -21,6 +22,7 @@ mod fixture;
 
 use crate::config::LoggingLevel;
 
+pub use charset::ascii;
 pub use clean::prose;
 pub use jsonl::Jsonl;
 pub use live::Live;
@@ -32,8 +34,10 @@ pub use plain::Plain;
 pub struct Style {
     /// Whether colours are wanted.
     pub color: bool,
-    /// Columns of the terminal; plain lines are never cut, so they do not look at it.
+    /// Columns of the terminal. Plain lines are never cut, and the live picture looks for itself: they do not ask for it.
     pub width: u16,
+    /// Whether the terminal knows no more than ASCII.
+    pub ascii: bool,
     /// How much is shown.
     pub level: LoggingLevel,
 }

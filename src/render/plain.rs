@@ -5,6 +5,7 @@
 use std::io::{self, Write};
 
 use super::Style;
+use super::charset::ascii;
 use super::clean::shield;
 use super::ink::{Text, Tone};
 use super::message::{Detail, Message};
@@ -20,6 +21,7 @@ const INDENT: &str = "    ";
 pub struct Plain<W> {
     out: W,
     color: bool,
+    ascii: bool,
     words: Words,
     valve: Valve,
 }
@@ -27,7 +29,13 @@ pub struct Plain<W> {
 impl<W: Write + Send> Plain<W> {
     /// Returns a sink that writes to `out`.
     pub fn new(out: W, style: Style) -> Self {
-        Self { out, color: style.color, words: Words::new(style.level), valve: Valve::default() }
+        Self {
+            out,
+            color: style.color,
+            ascii: style.ascii,
+            words: Words::new(style.level),
+            valve: Valve::default(),
+        }
     }
 
     fn write(&self, message: &Message, page: &mut String) {
@@ -82,6 +90,7 @@ impl<W: Write + Send> EventSink for Plain<W> {
             return Ok(());
         }
         let out = &mut self.out;
+        let page = if self.ascii { ascii(&page) } else { page.as_str().into() };
         self.valve.pass(|| {
             out.write_all(page.as_bytes())?;
             out.flush()
@@ -98,7 +107,7 @@ mod tests {
 
     fn render(events: &[RunEvent], color: bool, level: LoggingLevel) -> String {
         let mut written = Vec::new();
-        let mut sink = Plain::new(&mut written, Style { color, width: 40, level });
+        let mut sink = Plain::new(&mut written, Style { color, width: 40, ascii: false, level });
         for envelope in fixture::envelopes(events) {
             sink.emit(&envelope).unwrap();
         }
@@ -139,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_writer_that_breaks_is_told_of_once_and_a_closed_one_never() {
-        let style = Style { color: false, width: 80, level: LoggingLevel::Standard };
+        let style = Style { color: false, width: 80, ascii: false, level: LoggingLevel::Standard };
         for (kind, expected) in [(io::ErrorKind::StorageFull, 1), (io::ErrorKind::BrokenPipe, 0)] {
             let mut sink = Plain::new(fixture::Broken(kind), style);
             let envelopes = fixture::envelopes(&fixture::run());

@@ -85,7 +85,7 @@ mod tests {
     use console::measure_text_width;
 
     fn style(width: u16) -> Style {
-        Style { color: false, width, level: LoggingLevel::Standard }
+        Style { color: false, width, ascii: false, level: LoggingLevel::Standard }
     }
 
     fn step(id: &str, description: &str) -> Step {

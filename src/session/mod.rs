@@ -32,6 +32,7 @@ use crate::secret::Secrets;
 use crate::stage::{RuleOfThumb, Stages};
 use crate::template::Templates;
 use crate::text;
+use crate::tool::Registry;
 
 pub use ground::Ground;
 use plan_file::MadeFor;
@@ -200,6 +201,11 @@ impl Session {
         let secrets = environment.secrets().clone();
         let replan = options.replan;
         Ok(Self { pipeline, toolbox, task, given, replan, run_id, secrets, required_sinks, clock, ground })
+    }
+
+    /// Returns the tools of the run, for a caller that embeds tepa; what is added here is no business of the rules in a configuration.
+    pub fn tools(&mut self) -> &mut Registry {
+        &mut self.pipeline.tools
     }
 
     /// Returns the hooks of the run, for a caller that embeds tepa.

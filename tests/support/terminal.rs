@@ -20,6 +20,7 @@ use console::strip_ansi_codes;
 use indicatif::{InMemoryTerm, TermLike as _};
 use regex::Regex;
 use rexpect::process::{PtyProcess, WaitStatus};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::support::{TEPA, text};
 
@@ -65,6 +66,12 @@ impl Terminal {
 
     pub fn press(&mut self, key: u8) {
         self.keyboard.write_all(&[key]).unwrap();
+    }
+
+    /// Makes the window another one.
+    pub fn resize(&self, columns: u16) {
+        let size = Winsize { ws_row: LINES, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&self.keyboard, size).unwrap();
     }
 
     /// Types a line once `prompt` shows, after all that was answered before.

@@ -84,6 +84,16 @@ impl Board {
         }
     }
 
+    /// Takes another width; what has ended above stays as it is.
+    pub(super) fn resize(&mut self, width: usize) {
+        self.width = width;
+        let steps: Vec<Step> = self.rows.iter().map(|row| row.step.clone()).collect();
+        self.columns = Columns::fitting(&steps, width, self.color);
+        for row in &self.rows {
+            row.draw(&self.columns);
+        }
+    }
+
     /// Puts the steps into the order in which they run.
     pub(super) fn order(&mut self, order: &[String]) {
         let mut steps: Vec<Step> = self.rows.iter().map(|row| row.step.clone()).collect();

@@ -49,12 +49,21 @@ impl Live {
     }
 
     fn start(term: impl TermLike + 'static, style: Style, turning: bool) -> Self {
-        let screen = Screen::new(term);
+        let screen = Screen::new(term, style.ascii);
         let target = ProgressDrawTarget::term_like_with_hz(Box::new(screen.clone()), REFRESH);
         let bars = MultiProgress::with_draw_target(target);
-        let page = Page { width: usable(style.width), color: style.color };
+        let page = Page { width: usable(screen.width()), color: style.color };
         let board = Board::new(bars.clone(), page.width, page.color, turning);
         Self { bars, screen, board, words: Words::new(style.level), page }
+    }
+
+    /// Takes the width that the terminal has by now.
+    fn fit(&mut self) {
+        let width = usable(self.screen.width());
+        if width != self.page.width {
+            self.page.width = width;
+            self.board.resize(width);
+        }
     }
 
     /// Moves what moves, and returns the lines that are fixed now.
@@ -122,6 +131,7 @@ impl EventSink for Live {
     }
 
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
+        self.fit();
         let lines = self.draw(&envelope.event);
         // The screen keeps its faults to itself until it is asked.
         self.bars.suspend(|| lines.iter().try_for_each(|line| self.screen.write_line(line.trim_end())))?;
@@ -130,6 +140,7 @@ impl EventSink for Live {
 
     fn progress(&mut self, purpose: &Purpose, so_far: Usage) {
         if !self.words.minimal() {
+            self.fit();
             self.board.note(purpose, Some(Note::Tokens(so_far.total())));
         }
     }
@@ -161,7 +172,7 @@ mod tests {
     /// A terminal with the sink that draws on it; nothing turns by itself.
     fn still(width: u16, level: LoggingLevel) -> (InMemoryTerm, Live) {
         let term = InMemoryTerm::new(300, width);
-        let live = Live::start(term.clone(), Style { color: false, width, level }, false);
+        let live = Live::start(term.clone(), Style { color: false, width, ascii: false, level }, false);
         (term, live)
     }
 
@@ -258,7 +269,7 @@ mod tests {
         }
         events.push(RunEvent::StepStarted { cycle: 1, step: steps[20].clone() });
         let term = InMemoryTerm::new(8, 60);
-        let style = Style { color: false, width: 60, level: LoggingLevel::Standard };
+        let style = Style { color: false, width: 60, ascii: false, level: LoggingLevel::Standard };
         let mut live = Live::start(term.clone(), style, false);
         for envelope in fixture::envelopes(&events) {
             live.emit(&envelope).unwrap();
@@ -351,7 +362,7 @@ mod tests {
                 Err(self.0.into())
             }
         }
-        let style = Style { color: true, width: 80, level: LoggingLevel::Standard };
+        let style = Style { color: true, width: 80, ascii: false, level: LoggingLevel::Standard };
         for (kind, expected) in [(io::ErrorKind::Other, 1), (io::ErrorKind::BrokenPipe, 0)] {
             let mut live = Live::new(Gone(kind), style);
             let envelopes = fixture::envelopes(&fixture::run());

@@ -2,18 +2,22 @@
 //!
 //! The drawing library takes some faults for impossible and ignores others; here none reaches it and none is lost.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::TermLike;
 
+use crate::render::charset::ascii;
 use crate::render::valve::Valve;
 
 /// A terminal that never fails to be written to: after a fault it takes everything and shows nothing.
 #[derive(Clone)]
 pub(super) struct Screen {
     term: Arc<dyn TermLike>,
+    /// Whether it knows no more than ASCII.
+    ascii: bool,
     health: Arc<Mutex<Health>>,
 }
 
@@ -25,13 +29,17 @@ struct Health {
 
 impl Screen {
     /// Returns a screen on `term`.
-    pub(super) fn new(term: impl TermLike + 'static) -> Self {
-        Self { term: Arc::new(term), health: Arc::default() }
+    pub(super) fn new(term: impl TermLike + 'static, ascii: bool) -> Self {
+        Self { term: Arc::new(term), ascii, health: Arc::default() }
     }
 
     /// Returns the fault that has not been told yet.
     pub(super) fn fault(&self) -> io::Result<()> {
         self.health.lock().unwrap_or_else(PoisonError::into_inner).fault.take().map_or(Ok(()), Err)
+    }
+
+    fn readable<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.ascii { ascii(text) } else { Cow::Borrowed(text) }
     }
 
     fn attempt(&self, draw: impl FnOnce(&dyn TermLike) -> io::Result<()>) {
@@ -78,12 +86,12 @@ impl TermLike for Screen {
     }
 
     fn write_line(&self, line: &str) -> io::Result<()> {
-        self.attempt(|term| term.write_line(line));
+        self.attempt(|term| term.write_line(&self.readable(line)));
         Ok(())
     }
 
     fn write_str(&self, text: &str) -> io::Result<()> {
-        self.attempt(|term| term.write_str(text));
+        self.attempt(|term| term.write_str(&self.readable(text)));
         Ok(())
     }
 
