@@ -79,6 +79,27 @@ impl Template {
     }
 }
 
+/// Returns how many characters models are told in one cycle of a single step, whatever the task is.
+pub fn fixed_characters() -> usize {
+    use Template::{
+        EvaluatorSystem, EvaluatorTask, EvaluatorUser, ExecutorReasoningSystem, ExecutorStep, ExecutorTask,
+        PlannerSystem, PlannerTask, PlannerUser,
+    };
+    const CYCLE: [Template; 9] = [
+        PlannerSystem,
+        PlannerTask,
+        PlannerUser,
+        ExecutorReasoningSystem,
+        ExecutorTask,
+        ExecutorStep,
+        EvaluatorSystem,
+        EvaluatorTask,
+        EvaluatorUser,
+    ];
+    let told = Template::ALL.iter().filter(|(template, ..)| CYCLE.contains(template));
+    told.map(|(.., text)| text.chars().count()).sum()
+}
+
 /// A template that could not be rendered: a slot was not filled.
 #[derive(Debug, thiserror::Error)]
 #[error("the template {name} cannot be rendered: {source}")]

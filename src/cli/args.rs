@@ -1,6 +1,7 @@
 //! Owns the command line as it is typed: names, help, and nothing that is resolved.
 
 mod settings;
+mod validate;
 mod values;
 mod variables;
 
@@ -14,6 +15,7 @@ use crate::report;
 use crate::report::graph::Drawing;
 
 pub(super) use self::settings::{EndingArguments, SettingArguments, WorkArguments};
+pub(super) use self::validate::{FaultOutputArgument, KindArgument, ValidateArguments};
 use self::values::named;
 pub(super) use self::values::{
     ColorArgument, LoggingLevelArgument, Named, OutputArgument, PlanFormat, Rules, ToolOutputArgument,
@@ -44,6 +46,14 @@ Examples:
   tepa plan task.yaml --format svg -o plan.svg      as a picture
 
 Exit codes: 0 planned, 1 no plan, 2 invalid, 3 a budget ran out, 4 the provider or the output broke, 130 SIGINT, 143 SIGTERM";
+
+const VALIDATE_EXAMPLES: &str = "\
+Examples:
+  tepa validate task.yaml tepa.yaml                 every fault with its place
+  tepa validate prompts --strict                    everything below a folder; a warning is a fault
+  tepa validate 'prompts/**/*.yaml' --output sarif  for code scanning; `github` annotates the lines of a pull request
+
+Exit codes: 0 valid, 1 faults found, 2 usage or unreadable file";
 
 const TOOLS_EXAMPLES: &str = "\
 Examples:
@@ -124,7 +134,7 @@ pub(super) enum Command {
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(Box<PlanArguments>),
     /// Check prompt and config files without calling a provider
-    #[command(after_help = "Exit codes: 0 valid, 1 faults found, 2 usage or unreadable file")]
+    #[command(after_help = VALIDATE_EXAMPLES)]
     Validate(ValidateArguments),
     /// Show the tools that a run has, and call one by hand
     #[command(after_help = TOOLS_EXAMPLES)]
@@ -182,16 +192,6 @@ pub(super) struct PlanArguments {
     /// The form of the plan; `json` is what `tepa run --plan` takes [default: text, with --output json]
     #[arg(long, value_name = "FORMAT", help_heading = "Output", value_parser = named(PlanFormat::ALL.map(|format| (format.name(), format))))]
     pub(super) format: Option<Named<PlanFormat>>,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct ValidateArguments {
-    /// Prompt and config files
-    #[arg(required = true, value_name = "FILE")]
-    pub(super) files: Vec<PathBuf>,
-    /// Take unknown keys as warnings
-    #[arg(long)]
-    pub(super) allow_unknown: bool,
 }
 
 #[derive(Debug, Args)]

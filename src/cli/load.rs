@@ -6,6 +6,7 @@ use directories::ProjectDirs;
 use serde_json::{Value, json};
 
 use super::args::{GlobalArguments, Rules, SettingArguments, WorkArguments};
+use super::inspect::secrets;
 use super::trust;
 use super::ui::Ui;
 use super::variables;
@@ -35,11 +36,11 @@ pub(super) fn everything(
     let (mut layers, mut invalid) = layers(settings.config.as_deref(), environment, unknown, ui)?;
     let source = if path == Path::new("-") {
         SourceFile::from_reader("standard input", std::io::stdin().lock(), Format::Yaml)
-            .map_err(unreadable)?
+            .map_err(|e| unreadable(&e))?
     } else {
         read(&environment.resolve(path), &path.display().to_string())?
     };
-    let prompt = match filled(source, &given, unknown) {
+    let prompt = match filled(source, &given, unknown, environment, ui) {
         Ok(Filled { prompt, unusable }) => {
             if invalid.is_empty() {
                 ui.warn(unusable?);
@@ -77,17 +78,52 @@ struct Filled {
 }
 
 /// Returns the task in a file with what was given for its variables, or its faults.
-fn filled(source: SourceFile, given: &Given, unknown: UnknownKeys) -> Result<Filled, Diagnostics> {
-    let mut document = Document::parse(source)?;
-    let declared = Variables::of(&document);
-    let (values, errors) = declared.resolve(given);
-    let prompt = match prompt::load(&mut document, &values, unknown) {
+fn filled(
+    source: SourceFile,
+    given: &Given,
+    unknown: UnknownKeys,
+    environment: &Environment,
+    ui: &Ui,
+) -> Result<Filled, Diagnostics> {
+    let mut names = Vec::new();
+    let mut errors = Vec::new();
+    let prompt = without_showing_keys(source, environment, ui, |source| {
+        let mut document = Document::parse(source)?;
+        let declared = Variables::of(&document);
+        names = declared.names().map(str::to_owned).collect();
+        let values;
+        (values, errors) = declared.resolve(given);
+        prompt::load(&mut document, &values, unknown)
+    });
+    let prompt = match prompt {
         Err(faults) if faults.has_errors() => return Err(faults),
         loaded => loaded.ok(),
     };
-    let names: Vec<&str> = declared.names().collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let unusable = variables::check_names(given, &names).and_then(|()| variables::check_values(&errors));
     Ok(Filled { prompt, unusable: unusable.map(|()| variables::warnings(given, &names)) })
+}
+
+/// Returns what `load` makes of a file. Where keys are written into it, that is said, and what is wrong with the file is told without them.
+fn without_showing_keys<T>(
+    source: SourceFile,
+    environment: &Environment,
+    ui: &Ui,
+    mut load: impl FnMut(SourceFile) -> Result<(T, Diagnostics), Diagnostics>,
+) -> Result<(T, Diagnostics), Diagnostics> {
+    let found = secrets::seek(&source, environment);
+    if found.is_empty() {
+        return load(source);
+    }
+    ui.warn(found.iter().map(|found| found.warning(&source)));
+    let shown = match load(secrets::masked(&source, &found)) {
+        Ok((_, warnings)) | Err(warnings) => warnings,
+    };
+    match load(source) {
+        Ok((value, _)) => Ok((value, shown)),
+        Err(_) if shown.has_errors() => Err(shown),
+        Err(faults) => Err(faults),
+    }
 }
 
 /// Refuses stages that share something with other runs when nobody says with which, or where nothing is kept.
@@ -166,7 +202,7 @@ pub(super) fn unknown_keys(allowed: bool) -> UnknownKeys {
 
 /// Reads one file, or says why it cannot be read.
 pub(super) fn read(path: &Path, name: &str) -> Result<SourceFile, Error> {
-    SourceFile::read(path, name).map_err(unreadable)
+    SourceFile::read(path, name).map_err(|e| unreadable(&e))
 }
 
 /// Returns the configuration without a run: the defaults, the user's file, the project's file, and the one that is named.
@@ -195,7 +231,7 @@ fn layers(
     let mut layers = Layers::defaults()?;
     let mut known = tools::NAMES.map(str::to_owned).to_vec();
     for file in config_files(named, environment) {
-        match config_layer(&file, environment, &known, &layers, unknown)? {
+        match config_layer(&file, environment, &known, &layers, unknown, ui)? {
             None => {}
             Some(Ok((layer, warnings))) => {
                 warn(ui, &warnings);
@@ -206,6 +242,19 @@ fn layers(
         }
     }
     Ok((layers, invalid))
+}
+
+/// Returns the layers below the project's file; what is wrong with the user's own is told where it is used.
+pub(super) fn below_project(environment: &Environment, ui: &Ui) -> Result<Layers, Error> {
+    let mut layers = Layers::defaults()?;
+    let user = config_files(None, environment).into_iter().find(|file| !file.in_workspace);
+    let Some(file) = user else { return Ok(layers) };
+    let known = tools::NAMES.map(str::to_owned);
+    if let Ok(Some(Ok((layer, _)))) = config_layer(&file, environment, &known, &layers, UnknownKeys::Warn, ui)
+    {
+        layers.push(Origin::File(shown(&file.path, environment)), layer);
+    }
+    Ok(layers)
 }
 
 /// A file that may hold a layer of the configuration.
@@ -227,6 +276,7 @@ fn config_layer(
     known_tools: &[String],
     below: &Layers,
     unknown: UnknownKeys,
+    ui: &Ui,
 ) -> Result<Option<Layer>, Error> {
     // A link that leads nowhere is there, and reading it says so.
     if !source.named && source.path.symlink_metadata().is_err() {
@@ -234,15 +284,16 @@ fn config_layer(
     }
     let file = read(&source.path, &shown(&source.path, environment))?;
     let own = below.resolve()?.protect;
-    Ok(Some(Document::parse(file).and_then(|document| {
+    Ok(Some(without_showing_keys(file, environment, ui, |file| {
+        let document = Document::parse(file)?;
         let known: Vec<&str> = known_tools.iter().map(String::as_str).collect();
         let layer = config::load(&document, &known, unknown);
         if source.in_workspace { trust::narrowed(&document, layer, below, &own) } else { layer }
     })))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
-fn unreadable(error: SourceError) -> Error {
+/// Returns the error of a file that cannot be read.
+pub(super) fn unreadable(error: &SourceError) -> Error {
     let message = Error::usage(error.to_string());
     match error.hint() {
         Some(hint) => message.hint(hint),

@@ -7,6 +7,7 @@ mod args;
 mod completions;
 mod editor;
 mod evaluate;
+mod inspect;
 mod load;
 mod memory;
 mod plan;
@@ -116,7 +117,7 @@ fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyh
     match arguments.command {
         Command::Run(run) => run::run(&run, &arguments.global, &environment, ui),
         Command::Plan(plan) => plan::plan(&plan, &arguments.global, &environment, ui),
-        Command::Validate(files) => Ok(validate::run(&files, &environment, ui)),
+        Command::Validate(files) => validate::run(&files, &environment, ui),
         Command::Tools(arguments) => match &arguments.command {
             ToolsCommand::List => tools::list(&arguments, &environment, ui),
             ToolsCommand::Show { name } => tools::show(name, &arguments, &environment, ui),

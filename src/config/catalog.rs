@@ -108,6 +108,11 @@ impl Catalog {
         self.defaults.get(provider.name())
     }
 
+    /// Returns whether `name` is known as a model of `provider`.
+    pub fn serves(&self, provider: ProviderKind, name: &str) -> bool {
+        self.models.get(name).is_some_and(|known| known.provider == provider)
+    }
+
     /// Returns the name of a model of `provider` that `name` may have been meant for.
     pub fn suggest(&self, provider: ProviderKind, name: &str) -> Option<&str> {
         let served = self.models.iter().filter(|(_, known)| known.provider == provider);

@@ -60,6 +60,14 @@ fn contradictions(written: &[Written<'_>], document: &Document, faults: &mut Dia
             refuse(check, format!("`{}` contradicts `absent`", check.name));
         }
     }
+    for (asked, refused) in [("contains", "notContains"), ("matches", "notMatches")] {
+        for check in written.iter().filter(|check| check.name == refused) {
+            if written.iter().any(|other| other.name == asked && other.value == check.value) {
+                refuse(check, format!("`{refused}` and `{asked}` say the opposite of one text"));
+            }
+        }
+    }
+    one_of_each(written, &mut refuse);
     let bound = |name: &'static str| {
         let bounds = written.iter().filter(move |check| check.name == name);
         bounds.filter_map(|check| Some((check, check.value.as_u64()?)))
@@ -70,5 +78,37 @@ fn contradictions(written: &[Written<'_>], document: &Document, faults: &mut Dia
     {
         let (least, most) = (text::bytes(least), text::bytes(most));
         refuse(check, format!("no file has at least {least} (`minBytes`) and at most {most} (`maxBytes`)"));
+    }
+}
+
+/// Refuses values that one file cannot have at once: two hashes, two values at one place, rows beyond bounds of another check.
+fn one_of_each(written: &[Written<'_>], refuse: &mut impl FnMut(&Written<'_>, String)) {
+    let of = |name: &'static str| written.iter().filter(move |check| check.name == name);
+    let hash = |check: &Written<'_>| check.value.as_str().map(str::to_ascii_lowercase);
+    for (first, check) in of("sha256").zip(of("sha256").skip(1)) {
+        if hash(first) != hash(check) {
+            refuse(check, "a file has one `sha256`, and two are asked of it".to_owned());
+        }
+    }
+    let pointer = |check: &Written<'_>| {
+        check.value.get("pointer").and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let valued: Vec<&Written<'_>> = of("json").filter(|check| check.value.get("equals").is_some()).collect();
+    for (at, check) in valued.iter().enumerate() {
+        let clashes = |other: &&&Written<'_>| {
+            pointer(other) == pointer(check) && other.value["equals"] != check.value["equals"]
+        };
+        if valued[..at].iter().any(|other| clashes(&other)) {
+            refuse(check, format!("`{}` is asked to have two values", pointer(check)));
+        }
+    }
+    let rows =
+        |key: &'static str| of("csv").filter_map(move |check| Some((check, check.value.get(key)?.as_u64()?)));
+    if let (Some((least, min)), Some((most, max))) =
+        (rows("minRows").max_by_key(|(_, rows)| *rows), rows("maxRows").min_by_key(|(_, rows)| *rows))
+        // Within one check it is said already.
+        && min > max && least.pointer != most.pointer
+    {
+        refuse(most, format!("no file has at least {min} (`minRows`) and at most {max} rows (`maxRows`)"));
     }
 }

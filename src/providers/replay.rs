@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-use super::script::{self, Address, Expectation, Form, Reply, Stage, Words};
+use super::script::{self, Address, Expectation, Fault, Form, Reply, Stage, Words};
 use crate::error::{Error, Message};
 use crate::event::{Purpose, ToolUse};
 use crate::outcome::Usage;
@@ -23,6 +23,12 @@ const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// How much of what was sent is quoted beside an expectation, in characters.
 const EXCERPT: usize = 300;
+
+/// Returns everything that is wrong with a file of replies: the number of the reply, from 1, where it is about one, and what.
+pub fn faults(text: &str, path: &Path) -> Vec<(Option<usize>, String)> {
+    let faults = script::parse(text, Form::of(path)).err().unwrap_or_default();
+    faults.into_iter().map(|Fault { reply, text }| (reply, text)).collect()
+}
 
 /// Answers from a file.
 #[derive(Debug)]
@@ -50,7 +56,7 @@ impl Replay {
             let count = text::plural("fault", faults.len());
             Error::Usage(Message {
                 text: format!("the replies in `{name}` cannot be used: {count}"),
-                causes: faults,
+                causes: faults.into_iter().map(|fault| fault.text).collect(),
                 hint: None,
             })
         })?;

@@ -135,11 +135,13 @@ fn random() -> String {
     format!("tepa-{}", uuid::Uuid::new_v4().simple())
 }
 
-fn data(text: &str) -> String {
+/// Returns text as it stands in the message of a workflow command.
+pub fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-fn property(text: &str) -> String {
+/// Returns text as it stands in a property of a workflow command.
+pub fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 

@@ -103,6 +103,49 @@ impl PlanFile {
         Err(Error::Usage(Message { text, causes, hint: Some(hint) }))
     }
 
+    /// Returns what is wrong with a plan file, as far as that can be known without a run: where, as a JSON pointer, and what.
+    pub fn faults(value: &Value) -> Vec<(String, String)> {
+        match value.get("schema") {
+            Some(schema) if schema == SCHEMA => {}
+            Some(other) => {
+                let message =
+                    format!("this tepa reads plans of the form `{SCHEMA}`, and this one has {other}");
+                return vec![("/schema".to_owned(), message)];
+            }
+            None => return vec![(String::new(), format!("the key `schema` is missing: it says `{SCHEMA}`"))],
+        }
+        let mut faults = Vec::new();
+        if let Err(e) = serde_path_to_error::deserialize::<_, Self>(value) {
+            let place = e.path().to_string();
+            let place = if place == "." { String::new() } else { pointer("", &place) };
+            faults.push((place, e.into_inner().to_string()));
+        }
+        let plan = &value["plan"];
+        for fault in unknown_keys(plan) {
+            let place = fault.split('`').nth(3).map(|place| pointer("", place));
+            faults.push((place.unwrap_or_default(), fault));
+        }
+        // Which tools there are is known when it runs.
+        let tools: Vec<String> = plan["steps"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .flat_map(|step| step["tools"].as_array().cloned().unwrap_or_default())
+            .filter_map(|tool| tool.as_str().map(str::to_owned))
+            .collect();
+        let wrong = match plan::parse(plan, &tools) {
+            Ok(plan) => plan::graph::order(&plan.steps).err().map(|e| vec![e.to_string()]),
+            Err(PlanError::Malformed(wrong)) => Some(wrong),
+            Err(other) => Some(vec![other.to_string()]),
+        };
+        let placed = wrong.into_iter().flatten().map(|fault| {
+            let place = fault.split(' ').next().filter(|word| word.contains(['[', '.']));
+            (place.map_or("/plan".to_owned(), |place| pointer("/plan", place)), fault)
+        });
+        faults.extend(placed);
+        faults
+    }
+
     /// Refuses a plan that holds a secret: whatever is written has `***` in its place, and that would be executed.
     ///
     /// # Errors
@@ -202,6 +245,12 @@ impl MadeFor {
         .flatten()
         .collect()
     }
+}
+
+/// Returns a place such as `steps[0].id` as a JSON pointer below another.
+fn pointer(below: &str, place: &str) -> String {
+    let parts = place.split(['.', '[', ']']).filter(|part| !part.is_empty());
+    parts.fold(below.to_owned(), |pointer, part| format!("{pointer}/{part}"))
 }
 
 /// Returns what is wrong with the keys of a plan, for each that it has no use for.

@@ -85,23 +85,27 @@ impl Diagnostic {
     }
 }
 
-/// A diagnostic as a machine reads it.
+/// A diagnostic as a machine reads it; places are there unless the file as a whole is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Row<'a> {
-    /// Name of the file.
-    pub file: &'a str,
-    /// Line from 1; none if the file as a whole is meant.
-    pub line: Option<usize>,
-    /// Column in characters from 1; none if the file as a whole is meant.
-    pub column: Option<usize>,
-    /// How much it weighs.
-    pub severity: Severity,
     /// The kind of fault.
     pub code: &'static str,
+    /// How much it weighs.
+    pub severity: Severity,
     /// What is wrong.
     pub message: &'a str,
     /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<&'a str>,
+    /// Line from 1.
+    pub line: Option<usize>,
+    /// Column in characters from 1.
+    pub column: Option<usize>,
+    /// Line of the end, from 1.
+    pub end_line: Option<usize>,
+    /// Column after the last character, from 1.
+    pub end_column: Option<usize>,
 }
 
 /// Everything that is wrong with one file.
@@ -152,6 +156,12 @@ impl Diagnostics {
         self.items.is_empty()
     }
 
+    /// Returns how many errors there are, and how many warnings.
+    pub fn counts(&self) -> (usize, usize) {
+        let errors = self.items.iter().filter(|item| item.severity == Severity::Error).count();
+        (errors, self.items.len() - errors)
+    }
+
     /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.items.len()
@@ -184,8 +194,7 @@ impl Diagnostics {
 
     /// Returns the closing line: `task.yaml: 3 problems`.
     pub fn summary(&self) -> String {
-        let errors = self.items.iter().filter(|item| item.severity == Severity::Error).count();
-        let warnings = self.items.len() - errors;
+        let (errors, warnings) = self.counts();
         let mut counts = Vec::new();
         if errors > 0 || warnings == 0 {
             counts.push(text::plural("problem", errors));
@@ -200,15 +209,17 @@ impl Diagnostics {
     }
 
     fn row<'a>(file: &'a SourceFile, item: &'a Diagnostic) -> Row<'a> {
-        let position = item.span.map(|span| file.position(span.start));
+        let start = item.span.map(|span| file.position(span.start));
+        let end = item.span.map(|span| file.position(span.end));
         Row {
-            file: file.name(),
-            line: position.map(|position| position.line),
-            column: position.map(|position| position.column),
-            severity: item.severity,
             code: item.code,
+            severity: item.severity,
             message: &item.message,
             hint: item.hint.as_deref(),
+            line: start.map(|place| place.line),
+            column: start.map(|place| place.column),
+            end_line: end.map(|place| place.line),
+            end_column: end.map(|place| place.column),
         }
     }
 }
@@ -259,8 +270,8 @@ mod tests {
         assert_eq!(
             rows,
             concat!(
-                r#"[{"file":"a.yaml","line":null,"column":null,"severity":"warning","code":"whole","message":"whole","hint":null},"#,
-                r#"{"file":"a.yaml","line":2,"column":5,"severity":"error","code":"odd","message":"odd","hint":"do"}]"#
+                r#"[{"code":"whole","severity":"warning","message":"whole","line":null,"column":null,"endLine":null,"endColumn":null},"#,
+                r#"{"code":"odd","severity":"error","message":"odd","hint":"do","line":2,"column":5,"endLine":2,"endColumn":6}]"#
             )
         );
     }

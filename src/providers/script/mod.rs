@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
-pub(super) use self::parse::parse;
+pub(super) use self::parse::{Fault, parse};
 use crate::event::{Purpose, Role};
 use crate::outcome::Usage;
 use crate::provider::{FinishReason, ProviderError};

@@ -15,21 +15,32 @@ use crate::text;
 /// The largest YAML document, in nodes; a recorded run has a few thousand.
 const MAX_NODES: usize = 1_000_000;
 
+/// Something that is wrong with a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::providers) struct Fault {
+    /// The reply that it is about, from 1, if it is about one.
+    pub(in crate::providers) reply: Option<usize>,
+    /// What is wrong and with which reply.
+    pub(in crate::providers) text: String,
+}
+
 /// Returns the replies of a file in their order, or all of its faults.
-pub(in crate::providers) fn parse(text: &str, form: Form) -> Result<Vec<Reply>, Vec<String>> {
+pub(in crate::providers) fn parse(text: &str, form: Form) -> Result<Vec<Reply>, Vec<Fault>> {
     let text = text.trim_start_matches('\u{feff}');
-    let mut faults = Vec::new();
+    let mut wrong = Vec::new();
     let values = match form {
-        Form::JsonLines => lines(text, &mut faults),
-        Form::Json => whole(serde_json::from_str(text).map_err(|error| error.to_string()), &mut faults),
-        Form::Yaml => whole(source::parse_yaml_value(text, MAX_NODES), &mut faults),
+        Form::JsonLines => lines(text, &mut wrong),
+        Form::Json => whole(serde_json::from_str(text).map_err(|error| error.to_string()), &mut wrong),
+        Form::Yaml => whole(source::parse_yaml_value(text, MAX_NODES), &mut wrong),
     };
+    let mut faults: Vec<Fault> = wrong.into_iter().map(|text| Fault { reply: None, text }).collect();
     let mut replies = Vec::new();
     for (index, (place, value)) in values.into_iter().enumerate() {
         let place = format!("{place}{}", described(&value));
+        let fault = |fault: String| Fault { reply: Some(index + 1), text: format!("{place}: {fault}") };
         match reply(index + 1, value) {
             Ok(reply) => replies.push(reply),
-            Err(wrong) => faults.extend(wrong.into_iter().map(|fault| format!("{place}: {fault}"))),
+            Err(wrong) => faults.extend(wrong.into_iter().map(fault)),
         }
     }
     if faults.is_empty() { Ok(replies) } else { Err(faults) }
@@ -204,6 +215,11 @@ fn faults(reply: &WrittenReply) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Parses with faults as text.
+    fn parse(text: &str, form: Form) -> Result<Vec<Reply>, Vec<String>> {
+        super::parse(text, form).map_err(|faults| faults.into_iter().map(|fault| fault.text).collect())
+    }
 
     fn yaml(replies: &str) -> Result<Vec<Reply>, Vec<String>> {
         parse(&format!("format: tepa.replay/1\nreplies:\n{replies}"), Form::Yaml)

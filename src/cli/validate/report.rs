@@ -1,0 +1,135 @@
+//! Owns what is told of the faults of all files: text for people, one JSON object, commands for GitHub Actions.
+
+use serde_json::{Value, json};
+
+use super::Ending;
+use super::check::{Checked, End};
+use crate::cli::args::KindArgument;
+use crate::cli::load;
+use crate::cli::ui::Ui;
+use crate::error::Error;
+use crate::report::github::{data, property};
+use crate::source::{Row, Severity};
+use crate::text;
+
+/// The code of a file that cannot be read.
+pub(super) const UNREADABLE: &str = "unreadable";
+
+pub(super) fn text(files: &[Checked], ending: &Ending, ui: &Ui) {
+    for file in files {
+        match &file.end {
+            End::Unreadable(error) => ui.error(&load::unreadable(error).into()),
+            End::Faults(faults) if !faults.is_empty() && (faults.has_errors() || !ui.quiet) => {
+                ui.faults(faults);
+            }
+            End::Faults(_) | End::PassedOver => {}
+        }
+    }
+    if ui.quiet {
+        return;
+    }
+    let checked = text::plural("file", ending.checked);
+    let mut verdict = match ending.broken {
+        0 => "no faults".to_owned(),
+        broken => format!("{broken} with faults"),
+    };
+    for (count, words) in [(ending.unreadable, "could not be read"), (ending.passed_over, "passed over")] {
+        if count > 0 {
+            verdict = format!("{verdict}, {count} {words}");
+        }
+    }
+    ui.say(&format!("{checked} checked: {verdict}\n"));
+}
+
+pub(super) fn json(files: &[Checked], ending: &Ending) -> Result<String, Error> {
+    let mut rows = Vec::new();
+    for file in files {
+        let faults = match &file.end {
+            End::PassedOver => continue,
+            End::Faults(faults) => json!(faults.rows()),
+            End::Unreadable(error) => {
+                json!([{"code": UNREADABLE, "severity": "error", "message": error.to_string(), "hint": error.hint(),
+                    "line": null, "column": null, "endLine": null, "endColumn": null}])
+            }
+        };
+        rows.push(json!({"path": file.name, "kind": file.kind.map(KindArgument::name), "faults": faults}));
+    }
+    let all =
+        json!({"files": rows, "faults": ending.errors + ending.unreadable, "warnings": ending.warnings});
+    pretty(&all)
+}
+
+/// Returns data as text that ends a line.
+pub(super) fn pretty(value: &Value) -> Result<String, Error> {
+    let text = serde_json::to_string_pretty(value);
+    text.map(|text| format!("{text}\n")).map_err(|e| Error::broken("cannot write JSON").because(&e))
+}
+
+pub(super) fn github(files: &[Checked]) -> String {
+    let mut lines = String::new();
+    for file in files {
+        match &file.end {
+            End::PassedOver => {}
+            End::Unreadable(error) => {
+                let (name, title) = (property(&file.name), property(UNREADABLE));
+                lines += &format!("::error file={name},title={title}::{}\n", data(&error.to_string()));
+            }
+            End::Faults(faults) => faults.rows().iter().for_each(|row| lines += &command(&file.name, row)),
+        }
+    }
+    lines
+}
+
+fn command(name: &str, row: &Row<'_>) -> String {
+    let level = match row.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let mut properties = format!("file={}", property(name));
+    // On several lines GitHub takes columns for a mistake.
+    let columns = if row.line == row.end_line { [row.column, row.end_column] } else { [None, None] };
+    for (key, value) in
+        [("line", row.line), ("endLine", row.end_line), ("col", columns[0]), ("endColumn", columns[1])]
+    {
+        if let Some(value) = value {
+            properties += &format!(",{key}={value}");
+        }
+    }
+    format!("::{level} {properties},title={}::{}\n", property(row.code), data(&with_hint(row)))
+}
+
+/// Returns what is wrong and what to do about it.
+pub(super) fn with_hint(row: &Row<'_>) -> String {
+    match row.hint {
+        Some(hint) => format!("{}; {hint}", row.message),
+        None => row.message.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_a_file_cannot_leave_its_place_in_a_command() {
+        let row = Row {
+            code: "type",
+            severity: Severity::Error,
+            message: "expected 100%\n::error::x",
+            hint: Some("do: this, or that"),
+            line: Some(2),
+            column: Some(3),
+            end_line: Some(2),
+            end_column: Some(9),
+        };
+        assert_eq!(
+            command("a,b:c.yaml", &row),
+            "::error file=a%2Cb%3Ac.yaml,line=2,endLine=2,col=3,endColumn=9,title=type::expected 100%25%0A::error::x; do: this, or that\n"
+        );
+        let over_lines =
+            Row { end_line: Some(4), severity: Severity::Warning, hint: None, message: "m", ..row };
+        assert_eq!(command("a", &over_lines), "::warning file=a,line=2,endLine=4,title=type::m\n");
+        let whole = Row { line: None, column: None, end_line: None, end_column: None, ..over_lines };
+        assert_eq!(command("a", &whole), "::warning file=a,title=type::m\n");
+    }
+}
