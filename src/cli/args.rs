@@ -1,5 +1,6 @@
 //! Owns the command line as it is typed: names, help, and nothing that is resolved.
 
+mod schema;
 mod settings;
 mod values;
 
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::report;
 use crate::report::graph::Drawing;
 
+pub(super) use self::schema::{SchemaArgument, SchemaArguments};
 pub(super) use self::settings::{EndingArguments, SettingArguments, WorkArguments};
 use self::values::named;
 pub(super) use self::values::{
@@ -133,6 +135,9 @@ pub(super) enum Command {
     /// Show or remove what runs left for later runs
     #[command(after_help = MEMORY_EXAMPLES)]
     Memory(MemoryArguments),
+    /// Print the JSON Schema of what tepa reads or writes
+    #[command(after_help = schema::EXAMPLES)]
+    Schema(SchemaArguments),
     /// Print a completion script
     Completions {
         /// The shell

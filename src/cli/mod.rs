@@ -13,6 +13,7 @@ mod plan;
 mod run;
 mod runs;
 mod runtime;
+mod schema;
 mod signals;
 mod status;
 mod table;
@@ -123,6 +124,7 @@ fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyh
         },
         Command::Runs(runs) => runs::run(&runs, &arguments.global, &environment, ui),
         Command::Memory(memory) => memory::run(&memory, &environment, ui),
+        Command::Schema(arguments) => schema::run(arguments.form, ui),
         Command::Completions { shell } => completions::print(shell, ui),
     }
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::duration::DurationText;
 pub use catalog::{Catalog, Price, Prices};
 pub use environment::{Environment, HEADER_VARIABLES, KEY_VARIABLES, TRACE_PARENT, TRACE_STATE, pairs};
-pub use file::{ConfigFile, keys, load};
+pub use file::{ConfigFile, keys, load, schema};
 pub use hooks::{CommandHook, CommandHooks, Cycles, When};
 pub use host::{HostPattern, HostPatternError, without_secrets};
 pub use layers::{Layers, Origin, Raised};

@@ -4,6 +4,7 @@
 
 mod checks;
 mod file;
+mod publish;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,6 +13,7 @@ use crate::check::{Check, Holds};
 use crate::digest;
 
 pub use file::{PromptFile, load};
+pub use publish::schema;
 
 /// The seeds' `TepaPrompt`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
