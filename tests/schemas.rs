@@ -71,7 +71,9 @@ fn every_key_that_people_write_has_a_description() {
             match below {
                 Value::Object(_) => walk(below, &format!("{place}/{key}"), bare),
                 Value::Array(list) => {
-                    list.iter().for_each(|below| walk(below, &format!("{place}/{key}"), bare))
+                    for below in list {
+                        walk(below, &format!("{place}/{key}"), bare);
+                    }
                 }
                 _ => {}
             }
@@ -99,7 +101,11 @@ fn written() -> Vec<(PathBuf, &'static str)> {
             let path = Path::new(folder).join(file);
             let name = path.display().to_string();
             let form = match () {
-                () if !name.ends_with(".yaml") || name == "config/models.yaml" => continue,
+                () if path.extension().is_none_or(|ending| ending != "yaml")
+                    || name == "config/models.yaml" =>
+                {
+                    continue;
+                }
                 () if name.ends_with(".replay.yaml") => "replay",
                 () if folder == "prompts" => "prompt",
                 () => "config",

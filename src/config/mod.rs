@@ -8,6 +8,7 @@ mod file;
 mod hooks;
 mod host;
 mod layers;
+mod setting;
 mod tools;
 mod turn;
 
@@ -21,7 +22,8 @@ pub use environment::{Environment, HEADER_VARIABLES, KEY_VARIABLES, TRACE_PARENT
 pub use file::{ConfigFile, keys, load, schema};
 pub use hooks::{CommandHook, CommandHooks, Cycles, When};
 pub use host::{HostPattern, HostPatternError, without_secrets};
-pub use layers::{Layers, Origin, Raised};
+pub use layers::{Layers, Origin, Raised, grows};
+pub use setting::{Item, Setting};
 pub use tools::{
     CommandEffect, CustomTool, McpServer, McpTransport, Network, Sandbox, SandboxMode, SecretSources,
     custom_tools,
