@@ -177,7 +177,7 @@ impl std::io::Write for Redacting {
 
 /// Log lines for people who work on tepa itself, asked for by `TEPA_LOG=debug`.
 fn init_tracing(environment: &Environment, ui: &Ui) {
-    if let Some(filter) = environment.variable("TEPA_LOG") {
+    if let Some(filter) = environment.variable(crate::config::LOG) {
         let subscriber = tracing_subscriber::fmt()
             .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
             .with_ansi(ui.color)

@@ -11,6 +11,7 @@ mod layers;
 mod setting;
 mod tools;
 mod turn;
+mod variables;
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -32,6 +33,7 @@ pub use turn::{
     Budget, CommandStage, CycleStages, History, Memory, Policy, Redacted, Refusal, Retrieve, Safety,
     SessionKeyError, Stage, Standing, Store, Telemetry, Turn, session_key,
 };
+pub use variables::{LOG, VARIABLES};
 
 /// The resolved configuration: the seeds' `TepaConfig` and what stands beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
