@@ -4,14 +4,16 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Output;
 
+use regex::Regex;
 use tepa::prompt::{Given, Variables};
 use tepa::source::{Document, Format, SourceFile, UnknownKeys};
 
-use support::{copy_folder, finish, tepa};
+use support::{copy_folder, files_below, finish, tepa};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -209,12 +211,90 @@ fn every_flag_that_the_readme_names_exists() {
     }
 }
 
+/// Returns every flag that has a variable, in the order of the commands.
+fn flags_with_variables() -> Vec<(String, String)> {
+    fn walk(command: &clap::Command, found: &mut Vec<(String, String)>) {
+        for argument in command.get_arguments() {
+            let (Some(long), Some(variable)) = (argument.get_long(), argument.get_env()) else { continue };
+            let flag = (variable.to_str().unwrap().to_owned(), format!("`--{long}`"));
+            if !found.contains(&flag) {
+                found.push(flag);
+            }
+        }
+        for below in command.get_subcommands() {
+            walk(below, found);
+        }
+    }
+    let mut found = Vec::new();
+    walk(&tepa::cli::command(), &mut found);
+    found
+}
+
+/// Returns the rows of the table of variables: each name in the first cell, with the second cell.
+fn rows_of_variables() -> Vec<(String, String)> {
+    let readme = page("README.md");
+    let section = readme.split("\n## Environment\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let mut rows = Vec::new();
+    for row in section.lines().filter(|line| line.starts_with("| `")) {
+        let mut cells = row.trim_matches('|').split('|').map(str::trim);
+        let (names, flag) = (cells.next().unwrap(), cells.next().unwrap());
+        assert!(cells.next().is_some_and(|meaning| !meaning.is_empty()), "{row}");
+        rows.extend(names.split(", ").map(|name| (name.trim_matches('`').to_owned(), flag.to_owned())));
+    }
+    rows
+}
+
+#[test]
+fn the_table_of_variables_has_each_of_them_once_with_its_flag() {
+    let mut expected = flags_with_variables();
+    expected.extend(tepa::config::VARIABLES.map(|name| (name.to_owned(), String::new())));
+    let mut rows = rows_of_variables();
+    let missing: Vec<_> = expected.iter().filter(|one| !rows.contains(one)).collect();
+    assert!(missing.is_empty(), "{missing:?} are not in the table of the README");
+    rows.sort();
+    expected.sort();
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn no_variable_is_read_that_is_not_in_the_list() {
+    // Names with a prefix wherever they stand, what is asked for by name, and lists of which the first that is set counts.
+    let name = "\"([A-Z_]+)\"";
+    let prefixed = r#""((?:TEPA|OTEL|GITHUB|ANTHROPIC|OPENAI|GEMINI|GOOGLE|XDG)_[A-Z0-9_]+|TRACE[A-Z]+)""#;
+    let prefixed = Regex::new(prefixed).unwrap();
+    let asked = Regex::new(&format!(r"\.(?:variable|secret)\({name}\)")).unwrap();
+    let listed = r"\[([^\[\]]*)\]\s*\.iter\(\)\s*\.find_map\(\|name\| \w+\.variable";
+    let (listed, name) = (Regex::new(listed).unwrap(), Regex::new(name).unwrap());
+    let flags = flags_with_variables();
+    let mut seen = BTreeSet::new();
+    for file in files_below(&root().join("src")) {
+        let text = fs::read_to_string(root().join("src").join(&file)).unwrap();
+        let code = text.split("\n#[cfg(test)]\nmod tests").next().unwrap();
+        if file.ends_with("config/variables.rs") {
+            continue;
+        }
+        let lists: String = listed.captures_iter(code).map(|list| list[1].to_owned()).collect();
+        let found = [(&prefixed, code), (&asked, code), (&name, &lists)];
+        let names = found.iter().flat_map(|(form, text)| form.captures_iter(text));
+        for name in names.map(|found| found[1].to_owned()).filter(|name| name != "TEPA_BLESS") {
+            let known = tepa::config::VARIABLES.contains(&name.as_str());
+            let flag = flags.iter().any(|(variable, _)| *variable == name);
+            assert!(known || flag, "`{name}` of {} is not in the list of variables", file.display());
+            seen.insert(name);
+        }
+    }
+    let unseen: Vec<_> = tepa::config::VARIABLES.iter().filter(|name| !seen.contains(**name)).collect();
+    // What libraries read by themselves, and what stands beside its list.
+    assert_eq!(
+        unseen,
+        [&"TEPA_LOG", &"XDG_CONFIG_HOME", &"HTTP_PROXY", &"HTTPS_PROXY", &"ALL_PROXY", &"NO_PROXY"]
+    );
+}
+
 #[test]
 fn every_variable_is_named_after_its_flag() {
-    let command = tepa::cli::command();
-    for argument in command.get_subcommands().chain([&command]).flat_map(clap::Command::get_arguments) {
-        let (Some(long), Some(variable)) = (argument.get_long(), argument.get_env()) else { continue };
-        let expected = format!("TEPA_{}", long.to_uppercase().replace('-', "_"));
-        assert_eq!(Path::new(variable), Path::new(&expected));
+    for (variable, flag) in flags_with_variables() {
+        let flag = flag.trim_matches(['`', '-']).to_uppercase().replace('-', "_");
+        assert_eq!(variable, format!("TEPA_{flag}"));
     }
 }

@@ -3,7 +3,7 @@
 //! In a folder: `prompt.yaml` and `replay.yaml`; optional `args` (one argument a line, after `run`), `in/` (the working folder) and `tepa.yaml`
 //! in it. Expectations: `exit` (0 when absent), `stdout`, `stderr`, `events` (types in order), `requests.md` (the whole outbound
 //! conversation), `out/` (files that must be there in the end, byte for byte). Every scenario holds at least one. A reply that the run
-//! does not use fails it, because `tepa` itself then ends with exit 4. `TEPA_BLESS=1` writes what is, for a person to review.
+//! does not use fails it, because `tepa` itself then ends with exit 4. What a run leaves has to fit the published schemas. `TEPA_BLESS=1` writes what is, for a person to review.
 
 #![cfg(test)]
 
@@ -18,6 +18,7 @@ use regex::Regex;
 use tepa::event::Role;
 use tepa::provider::Request;
 
+use support::published::Forms;
 use support::{Bench, copy_folder, files_below, finish, tepa};
 
 #[test]
@@ -30,10 +31,12 @@ fn every_scenario_meets_its_expectations() {
         .collect();
     folders.sort();
     assert!(folders.len() >= 30, "only {} scenarios were found", folders.len());
+    let mut forms = Forms::default();
     let mut failures = Vec::new();
     for folder in &folders {
         let name = folder.strip_prefix(&root).unwrap().display().to_string();
-        failures.extend(check(folder).into_iter().map(|failure| format!("=== {name}: {failure}")));
+        failures
+            .extend(check(folder, &mut forms).into_iter().map(|failure| format!("=== {name}: {failure}")));
     }
     assert!(failures.is_empty(), "{}\n{} failures", failures.join("\n"), failures.len());
 }
@@ -58,7 +61,7 @@ fn a_call_opens_with_what_is_the_same_in_all_calls_of_its_role_and_says_what_for
     }
 }
 
-fn check(scenario: &Path) -> Vec<String> {
+fn check(scenario: &Path, forms: &mut Forms) -> Vec<String> {
     let work = tempfile::tempdir().unwrap();
     if scenario.join("in").is_dir() {
         copy_folder(&scenario.join("in"), work.path());
@@ -86,6 +89,7 @@ fn check(scenario: &Path) -> Vec<String> {
             expectations.text(&format!("out/{}", file.display()), &found);
         }
     }
+    expectations.failures.extend(forms.faults_of_runs(work.path()));
     if expectations.compared == 0 {
         expectations.failures.push("it holds no expectation".to_owned());
     }

@@ -1,5 +1,8 @@
 //! Owns the command line as it is typed: names, help, and nothing that is resolved.
 
+mod config;
+mod layers;
+mod schema;
 mod settings;
 mod validate;
 mod values;
@@ -7,19 +10,21 @@ mod variables;
 
 use std::path::PathBuf;
 
-use clap::builder::FalseyValueParser;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
 
 use crate::report;
 use crate::report::graph::Drawing;
 
+pub(super) use self::config::ConfigArguments;
+pub(super) use self::layers::{LayerArguments, Voices};
+pub(super) use self::schema::{SchemaArgument, SchemaArguments};
 pub(super) use self::settings::{EndingArguments, SettingArguments, WorkArguments};
 pub(super) use self::validate::{FaultOutputArgument, KindArgument, ValidateArguments};
-use self::values::named;
 pub(super) use self::values::{
     ColorArgument, LoggingLevelArgument, Named, OutputArgument, PlanFormat, Rules, ToolOutputArgument,
 };
+use self::values::{boolean, named};
 pub(super) use self::variables::{Assignment, Source, VariableArguments};
 
 /// The exit codes, shown by `tepa run --help` and compared with the README by a test.
@@ -123,6 +128,9 @@ pub(super) struct GlobalArguments {
     /// Work in this folder
     #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
     pub(super) directory: Option<PathBuf>,
+    /// Which of all this was said by variables.
+    #[arg(skip)]
+    pub(super) variables: Voices,
 }
 
 #[derive(Debug, Subcommand)]
@@ -145,6 +153,12 @@ pub(super) enum Command {
     /// Show or remove what runs left for later runs
     #[command(after_help = MEMORY_EXAMPLES)]
     Memory(MemoryArguments),
+    /// Show the configuration, each value with who said it
+    #[command(after_help = config::EXAMPLES)]
+    Config(Box<ConfigArguments>),
+    /// Print the JSON Schema of what tepa reads or writes
+    #[command(after_help = schema::EXAMPLES)]
+    Schema(SchemaArguments),
     /// Print a completion script
     Completions {
         /// The shell
@@ -168,10 +182,10 @@ pub(super) struct RunArguments {
     #[arg(long, requires = "plan", help_heading = "Control")]
     pub(super) replan: bool,
     /// Show every plan before it is executed, and ask at the terminal; where there is none, the plan is refused
-    #[arg(long, env = "TEPA_APPROVE", value_parser = FalseyValueParser::new(), help_heading = "Control")]
+    #[arg(long, env = "TEPA_APPROVE", value_parser = boolean(), help_heading = "Control")]
     pub(super) approve: bool,
     /// Ask at the terminal what to do about a fail: retry, accept, stop; where there is none, the run stops
-    #[arg(long, env = "TEPA_ASK_ON_FAIL", value_parser = FalseyValueParser::new(), help_heading = "Control")]
+    #[arg(long, env = "TEPA_ASK_ON_FAIL", value_parser = boolean(), help_heading = "Control")]
     pub(super) ask_on_fail: bool,
     #[command(flatten)]
     pub(super) ending: EndingArguments,
@@ -196,9 +210,8 @@ pub(super) struct PlanArguments {
 
 #[derive(Debug, Args)]
 pub(super) struct ToolsArguments {
-    /// A configuration file, on top of the user's and the project's
-    #[arg(long, value_name = "FILE", env = "TEPA_CONFIG", global = true)]
-    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) layers: LayerArguments,
     /// What standard output carries: text for people, or JSON
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text", global = true)]
     pub(super) output: ToolOutputArgument,

@@ -3,21 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use directories::ProjectDirs;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::args::{GlobalArguments, Rules, SettingArguments, WorkArguments};
+use super::args::{GlobalArguments, LayerArguments, SettingArguments, Voices, WorkArguments};
 use super::inspect::secrets;
+use super::said::{self, Said};
 use super::trust;
 use super::ui::Ui;
 use super::variables;
 use crate::config::{
-    self, Config, Environment, Layers, LoggingLevel, Origin, ProviderKind, Raised, SandboxMode, Stage, Store,
-    Turn,
+    self, Config, Environment, Layers, LoggingLevel, Origin, Raised, Setting, Stage, Store, Turn,
 };
 use crate::error::Error;
 use crate::prompt::{self, Given, Prompt, Variables};
 use crate::session::{learn_secrets, shown};
-use crate::source::{Diagnostics, Document, Format, SourceError, SourceFile, UnknownKeys};
+use crate::source::{Diagnostics, Document, Format, SourceError, SourceFile, UnknownKeys, parse_settings};
 use crate::text;
 use crate::tools;
 use crate::workspace::PROJECT_FILE;
@@ -33,7 +33,8 @@ pub(super) fn everything(
 ) -> anyhow::Result<(Config, Prompt)> {
     let unknown = unknown_keys(settings.allow_unknown);
     let given = variables::given(&work.variables, environment)?;
-    let (mut layers, mut invalid) = layers(settings.config.as_deref(), environment, unknown, ui)?;
+    let said = [said::settings(settings, global), said::work(work)].concat();
+    let (layers, mut invalid) = layers(&settings.layers, said, &global.variables, environment, unknown, ui)?;
     let source = if path == Path::new("-") {
         SourceFile::from_reader("standard input", std::io::stdin().lock(), Format::Yaml)
             .map_err(|e| unreadable(&e))?
@@ -58,9 +59,7 @@ pub(super) fn everything(
     let (Some(prompt), true) = (prompt, invalid.is_empty()) else {
         return Err(Error::Invalid(invalid).into());
     };
-    layers.push(Origin::CommandLine, flags(settings, global));
-    layers.push(Origin::CommandLine, flags_of_work(work));
-    let mut config = settled(&layers, environment, ui)?;
+    let mut config = settled(&layers, &settings.layers, environment, ui)?;
     if work.no_session {
         config.turn.session = None;
     } else {
@@ -151,17 +150,44 @@ pub(super) fn for_judging(
     ui: &Ui,
 ) -> anyhow::Result<Config> {
     let unknown = unknown_keys(arguments.allow_unknown);
-    let (mut layers, invalid) = layers(arguments.config.as_deref(), environment, unknown, ui)?;
-    if !invalid.is_empty() {
-        return Err(Error::Invalid(invalid).into());
-    }
-    layers.push(Origin::CommandLine, flags(arguments, global));
-    settled(&layers, environment, ui)
+    let said = said::settings(arguments, global);
+    let layers = valid(layers(&arguments.layers, said, &global.variables, environment, unknown, ui)?)?;
+    settled(&layers, &arguments.layers, environment, ui)
+}
+
+/// Returns every value of the configuration of a run that counts, with who said it.
+pub(super) fn settings(
+    settings: &SettingArguments,
+    work: &WorkArguments,
+    global: &GlobalArguments,
+    environment: &Environment,
+    ui: &Ui,
+) -> anyhow::Result<Vec<Setting>> {
+    let unknown = unknown_keys(settings.allow_unknown);
+    let said = [said::settings(settings, global), said::work(work)].concat();
+    let layers = valid(layers(&settings.layers, said, &global.variables, environment, unknown, ui)?)?;
+    settled(&layers, &settings.layers, environment, ui)?;
+    let mut found = layers.settings()?;
+    found.retain(|setting| !(work.no_session && setting.key == "turn.session"));
+    Ok(found)
+}
+
+/// Returns the layers of files without faults.
+fn valid((layers, invalid): (Layers, Vec<Diagnostics>)) -> Result<Layers, Error> {
+    if invalid.is_empty() { Ok(layers) } else { Err(Error::Invalid(invalid)) }
 }
 
 /// Returns what the layers add up to, and says what of the command line does not count.
-fn settled(layers: &Layers, environment: &Environment, ui: &Ui) -> anyhow::Result<Config> {
+fn settled(
+    layers: &Layers,
+    arguments: &LayerArguments,
+    environment: &Environment,
+    ui: &Ui,
+) -> anyhow::Result<Config> {
     let config = resolved(layers, environment)?;
+    if arguments.hermetic && config.logging.level == LoggingLevel::Verbose && !ui.quiet {
+        ui.say("hermetic: neither the user's configuration nor the project's is read\n");
+    }
     learn(&config, environment, ui)?;
     for Raised { key, asked, stays } in layers.raised().into_iter().filter(|_| !ui.quiet) {
         let shown = |value: &Value| match value.as_u64() {
@@ -205,24 +231,24 @@ pub(super) fn read(path: &Path, name: &str) -> Result<SourceFile, Error> {
     SourceFile::read(path, name).map_err(|e| unreadable(&e))
 }
 
-/// Returns the configuration without a run: the defaults, the user's file, the project's file, and the one that is named.
+/// Returns the configuration without a run: the defaults, the user's file, the project's file, the one that is named, and what is set.
 pub(super) fn standing_config(
-    named: Option<&Path>,
+    arguments: &LayerArguments,
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<Config> {
-    let (layers, invalid) = layers(named, environment, UnknownKeys::Refuse, ui)?;
-    if !invalid.is_empty() {
-        return Err(Error::Invalid(invalid).into());
-    }
+    let (said, variables) = (Vec::new(), Voices::default());
+    let layers = valid(layers(arguments, said, &variables, environment, UnknownKeys::Refuse, ui)?)?;
     let config = resolved(&layers, environment)?;
     learn(&config, environment, ui)?;
     Ok(config)
 }
 
-/// Returns the layers below the command line, with the faults of every file that has some.
+/// Returns all layers, with the faults of every file that has some and of what is set.
 fn layers(
-    named: Option<&Path>,
+    arguments: &LayerArguments,
+    said: Said,
+    variables: &Voices,
     environment: &Environment,
     unknown: UnknownKeys,
     ui: &Ui,
@@ -230,7 +256,7 @@ fn layers(
     let mut invalid = Vec::new();
     let mut layers = Layers::defaults()?;
     let mut known = tools::NAMES.map(str::to_owned).to_vec();
-    for file in config_files(named, environment) {
+    for file in config_files(arguments, environment) {
         match config_layer(&file, environment, &known, &layers, unknown, ui)? {
             None => {}
             Some(Ok((layer, warnings))) => {
@@ -241,13 +267,25 @@ fn layers(
             Some(Err(faults)) => invalid.push(faults),
         }
     }
+    let set = match set(&arguments.set, &known, unknown) {
+        Ok(set) => set.map(|(layer, warnings)| {
+            warn(ui, &warnings);
+            layer
+        }),
+        Err(faults) => {
+            invalid.push(faults);
+            None
+        }
+    };
+    said::push(&mut layers, said, set, variables)?;
     Ok((layers, invalid))
 }
 
 /// Returns the layers below the project's file; what is wrong with the user's own is told where it is used.
 pub(super) fn below_project(environment: &Environment, ui: &Ui) -> Result<Layers, Error> {
     let mut layers = Layers::defaults()?;
-    let user = config_files(None, environment).into_iter().find(|file| !file.in_workspace);
+    let user =
+        config_files(&LayerArguments::default(), environment).into_iter().find(|file| !file.in_workspace);
     let Some(file) = user else { return Ok(layers) };
     let known = tools::NAMES.map(str::to_owned);
     if let Ok(Some(Ok((layer, _)))) = config_layer(&file, environment, &known, &layers, UnknownKeys::Warn, ui)
@@ -257,9 +295,24 @@ pub(super) fn below_project(environment: &Environment, ui: &Ui) -> Result<Layers
     Ok(layers)
 }
 
+/// Returns the layer of what is set by `--set`: held to what a file is held to.
+fn set(
+    settings: &[String],
+    known: &[String],
+    unknown: UnknownKeys,
+) -> Result<Option<(Value, Diagnostics)>, Diagnostics> {
+    if settings.is_empty() {
+        return Ok(None);
+    }
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    config::load(&parse_settings("--set", settings)?, &known, unknown).map(Some)
+}
+
 /// A file that may hold a layer of the configuration.
-struct ConfigSource {
-    path: PathBuf,
+pub(super) struct ConfigSource {
+    pub(super) path: PathBuf,
+    /// Whether it does not count.
+    pub(super) passed_over: bool,
     /// Whether a person named it, so that it has to be there.
     named: bool,
     /// Whether it lies in the folder that the run's own tools write to.
@@ -278,6 +331,9 @@ fn config_layer(
     unknown: UnknownKeys,
     ui: &Ui,
 ) -> Result<Option<Layer>, Error> {
+    if source.passed_over {
+        return Ok(None);
+    }
     // A link that leads nowhere is there, and reading it says so.
     if !source.named && source.path.symlink_metadata().is_err() {
         return Ok(None);
@@ -308,51 +364,13 @@ fn warn(ui: &Ui, warnings: &Diagnostics) {
 }
 
 /// Returns the files that may hold layers, lowest first.
-fn config_files(named: Option<&Path>, environment: &Environment) -> Vec<ConfigSource> {
+pub(super) fn config_files(arguments: &LayerArguments, environment: &Environment) -> Vec<ConfigSource> {
+    let passed_over = arguments.hermetic;
     let user = ProjectDirs::from("", "", "tepa").map(|dirs| dirs.config_dir().join("config.yaml"));
-    let user = user.map(|path| ConfigSource { path, named: false, in_workspace: false });
-    let project = environment.directory.join(PROJECT_FILE);
-    let project = ConfigSource { path: project, named: false, in_workspace: true };
-    let named =
-        named.map(|path| ConfigSource { path: environment.resolve(path), named: true, in_workspace: false });
+    let user = user.map(|path| ConfigSource { path, passed_over, named: false, in_workspace: false });
+    let path = environment.directory.join(PROJECT_FILE);
+    let project = ConfigSource { path, passed_over, named: false, in_workspace: true };
+    let named = arguments.config.as_deref().map(|path| environment.resolve(path));
+    let named = named.map(|path| ConfigSource { path, passed_over: false, named: true, in_workspace: false });
     user.into_iter().chain([project]).chain(named).collect()
-}
-
-/// Returns all rules of a flag, or nothing when it was not given.
-fn rules(given: &[Rules]) -> Option<Vec<&String>> {
-    (!given.is_empty()).then(|| given.iter().flat_map(|rules| &rules.0).collect())
-}
-
-/// Returns what the command line (and `TEPA_*`) say, in the form of a configuration file.
-fn flags(settings: &SettingArguments, global: &GlobalArguments) -> Value {
-    let level = global.log_level.map(LoggingLevel::from);
-    let every = settings.model.as_ref();
-    json!({
-        "provider": settings.provider.or(settings.replay.as_ref().map(|_| ProviderKind::Replay)),
-        "baseUrl": settings.base_url,
-        "model": {"planner": every, "executor": every, "evaluator": settings.evaluator_model.as_ref().or(every)},
-        "limits": {
-            "maxTokens": settings.max_tokens,
-            "maxCostUsd": settings.max_cost,
-            "maxDuration": settings.timeout,
-        },
-        "evaluator": {"strict": settings.strict.then_some(true)},
-        "sandbox": {"mode": settings.sandbox.map(SandboxMode::from)},
-        "logging": {"level": level},
-    })
-}
-
-/// Returns what they say of work that is yet to be done.
-fn flags_of_work(work: &WorkArguments) -> Value {
-    json!({
-        "model": {"planner": work.planner_model, "executor": work.executor_model},
-        "limits": {
-            "maxCycles": work.max_cycles,
-            "maxToolCalls": work.max_tool_calls,
-            "toolTimeout": work.tool_timeout,
-        },
-        "turn": {"session": work.session},
-        "tools": rules(&work.tools),
-        "denyTools": rules(&work.deny_tool),
-    })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::args::{MemoryArguments, MemoryCommand, ToolOutputArgument};
+use super::args::{LayerArguments, MemoryArguments, MemoryCommand, ToolOutputArgument};
 use super::load;
 use super::status::ExitStatus;
 use super::table::table;
@@ -56,7 +56,7 @@ fn open(arguments: &MemoryArguments, environment: &Environment, ui: &Ui) -> anyh
 
 /// Returns where the runs of this folder keep what outlives them.
 fn configured(environment: &Environment, ui: &Ui) -> anyhow::Result<PathBuf> {
-    match load::standing_config(None, environment, ui)?.turn.store {
+    match load::standing_config(&LayerArguments::default(), environment, ui)?.turn.store {
         Store::Sqlite { path } => Ok(path.into()),
         Store::None => Err(Error::usage("nothing is kept here: `turn.store` is none")
             .hint("name a store: `--store FILE`")

@@ -5,6 +5,7 @@
 mod approval;
 mod args;
 mod completions;
+mod config;
 mod editor;
 mod evaluate;
 mod inspect;
@@ -14,6 +15,8 @@ mod plan;
 mod run;
 mod runs;
 mod runtime;
+mod said;
+mod schema;
 mod signals;
 mod status;
 mod table;
@@ -31,7 +34,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 pub use self::args::{Arguments, EXIT_CODES};
-use self::args::{ColorArgument, Command, ToolsCommand};
+use self::args::{ColorArgument, Command, ToolsCommand, Voices};
 pub use self::status::ExitStatus;
 use self::ui::Ui;
 use crate::config::Environment;
@@ -96,13 +99,19 @@ fn parse(
         let blank = argument.get_env().is_some_and(|variable| environment.is_blank(variable));
         if blank || alone && argument.get_id() == "session" { argument.env(None::<&str>) } else { argument }
     };
-    let mut command = Arguments::command().mut_args(said);
-    for name in ["run", "plan", "validate", "tools"] {
-        command = command.mut_subcommand(name, |command| command.mut_args(said));
-    }
-    command = command
-        .mut_subcommand("runs", |runs| runs.mut_subcommand("evaluate", |command| command.mut_args(said)));
-    Arguments::from_arg_matches(&command.try_get_matches_from(arguments)?)
+    let matches = everywhere(Arguments::command(), &said).try_get_matches_from(arguments)?;
+    let mut arguments = Arguments::from_arg_matches(&matches)?;
+    arguments.global.variables = Voices::of(&matches);
+    Ok(arguments)
+}
+
+/// Changes every argument of a command and of the commands below it.
+fn everywhere(command: clap::Command, change: &impl Fn(clap::Arg) -> clap::Arg) -> clap::Command {
+    let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
+    let command = command.mut_args(change);
+    names
+        .into_iter()
+        .fold(command, |command, name| command.mut_subcommand(name, |below| everywhere(below, change)))
 }
 
 fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyhow::Result<ExitStatus> {
@@ -125,6 +134,8 @@ fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyh
         },
         Command::Runs(runs) => runs::run(&runs, &arguments.global, &environment, ui),
         Command::Memory(memory) => memory::run(&memory, &environment, ui),
+        Command::Config(show) => config::run(&show, &arguments.global, &environment, ui),
+        Command::Schema(arguments) => schema::run(arguments.form, ui),
         Command::Completions { shell } => completions::print(shell, ui),
     }
 }
@@ -168,7 +179,7 @@ impl std::io::Write for Redacting {
 
 /// Log lines for people who work on tepa itself, asked for by `TEPA_LOG=debug`.
 fn init_tracing(environment: &Environment, ui: &Ui) {
-    if let Some(filter) = environment.variable("TEPA_LOG") {
+    if let Some(filter) = environment.variable(crate::config::LOG) {
         let subscriber = tracing_subscriber::fmt()
             .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
             .with_ansi(ui.color)

@@ -183,7 +183,7 @@ pub(super) fn options(
     environment: &Environment,
 ) -> Options {
     let resolve = |path: &PathBuf| environment.resolve(path);
-    let configuration = [settings.config.as_deref(), Some(Path::new(PROJECT_FILE))];
+    let configuration = [settings.layers.config.as_deref(), Some(Path::new(PROJECT_FILE))];
     let configuration = configuration.into_iter().flatten();
     let reports = ending.map_or(&[][..], |ending| &ending.report).iter();
     Options {

@@ -32,7 +32,7 @@ pub(super) fn call(
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
     let params = params(&call.params, environment)?;
-    let config = load::standing_config(arguments.config.as_deref(), environment, ui)?;
+    let config = load::standing_config(&arguments.layers, environment, ui)?;
     let ended = runtime::block_on(environment, async |cancel| {
         let connecting = Toolbox::connect_for(&call.name, &config, environment, &environment.directory);
         let toolbox = runtime::unless_stopped(&cancel, connecting).await??;

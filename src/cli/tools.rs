@@ -20,7 +20,7 @@ pub(super) fn list(
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
-    let config = load::standing_config(arguments.config.as_deref(), environment, ui)?;
+    let config = load::standing_config(&arguments.layers, environment, ui)?;
     let toolbox = runtime::block_on(environment, async |cancel| {
         let root = environment.directory.as_path();
         let connecting = Toolbox::connect(&config, environment, root);
@@ -53,7 +53,7 @@ pub(super) fn show(
     {
         return print(ui, &shown(tool.as_ref(), &Toolbox::default(), arguments.output));
     }
-    let config = load::standing_config(arguments.config.as_deref(), environment, ui)?;
+    let config = load::standing_config(&arguments.layers, environment, ui)?;
     let toolbox = connect_for(name, &config, environment)?;
     warn(&toolbox, ui);
     print(ui, &shown(toolbox.find(name)?.as_ref(), &toolbox, arguments.output))

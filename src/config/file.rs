@@ -9,13 +9,17 @@ use super::turn::{CycleFile, TurnFile};
 use super::{CommandHooks, CustomTool, LoggingLevel, McpServer, Price, ProviderKind, SandboxMode};
 use super::{hooks, tools, turn};
 use crate::duration::DurationText;
-use crate::source::{Diagnostic, Diagnostics, Document, UnknownKeys, decode};
+use crate::source::{Diagnostic, Diagnostics, Document, UnknownKeys, decode, schema_of_file};
 
 /// A configuration file: any part of the configuration.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(title = "tepa configuration")]
 pub struct ConfigFile {
+    /// Where its schema lies, for editors; tepa does not look there.
+    #[serde(rename = "$schema", skip_serializing)]
+    #[schemars(with = "String")]
+    pub schema: Option<String>,
     /// Who answers model calls.
     pub provider: Option<ProviderKind>,
     /// Where the provider is reached instead of its own address.
@@ -61,11 +65,16 @@ pub struct ConfigFile {
     pub llm_log: Option<LlmLogFile>,
 }
 
-/// Returns the keys at the top of a configuration file.
+/// Returns the published schema of a configuration file.
+pub fn schema() -> Value {
+    schema_of_file::<ConfigFile>("config")
+}
+
+/// Returns the keys at the top of a configuration file that say something.
 pub fn keys() -> Vec<String> {
     let schema = schemars::schema_for!(ConfigFile).to_value();
     let keys = schema.get("properties").and_then(Value::as_object);
-    keys.into_iter().flat_map(|keys| keys.keys().cloned()).collect()
+    keys.into_iter().flat_map(|keys| keys.keys().filter(|key| *key != "$schema").cloned()).collect()
 }
 
 /// What commands and file tools may touch.

@@ -1,5 +1,8 @@
 //! Owns how layers become one configuration: deep merge, later wins, lists are replaced whole unless they deny, keep secret or watch.
 
+use std::fmt;
+
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::hooks::POINTS;
@@ -14,10 +17,36 @@ const DEFAULTS: &str = include_str!("../../config/default.yaml");
 pub enum Origin {
     /// Built in.
     Default,
+    /// The models of the provider that was chosen, by its name.
+    Catalog(&'static str),
     /// A file, as it is called in messages.
     File(String),
-    /// A variable of the environment or a flag.
+    /// A variable of the environment.
+    Variable(String),
+    /// The flag that says any value.
+    Set,
+    /// A flag for the value.
+    Flag(String),
+    /// Whoever starts the run, without a word on how: a program that embeds tepa.
     CommandLine,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::Catalog(provider) => write!(f, "catalog of {provider}"),
+            Self::File(name) | Self::Variable(name) | Self::Flag(name) => f.write_str(name),
+            Self::Set => f.write_str("--set"),
+            Self::CommandLine => f.write_str("command line"),
+        }
+    }
+}
+
+impl Serialize for Origin {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// The limits that say how much a run may use up.
@@ -67,9 +96,11 @@ impl Layers {
         let (mut files, mut flags) = (json!({}), json!({}));
         for (origin, layer) in &self.layers {
             match origin {
-                Origin::Default => {}
+                Origin::Default | Origin::Catalog(_) => {}
                 Origin::File(_) => merge(&mut files, layer),
-                Origin::CommandLine => merge(&mut flags, layer),
+                Origin::Variable(_) | Origin::Set | Origin::Flag(_) | Origin::CommandLine => {
+                    merge(&mut flags, layer);
+                }
             }
         }
         let limit = |of: &Value, key: &str| of["limits"][key].as_f64();
@@ -87,38 +118,47 @@ impl Layers {
 
     /// Returns the configuration that the layers add up to.
     pub fn resolve(&self) -> Result<Config, Error> {
-        let (lowest, above) = self.layers.split_at(1);
-        let mut chosen = json!({});
-        for (_, layer) in &self.layers {
-            merge(&mut chosen, layer);
-        }
+        serde_path_to_error::deserialize(self.merged()?).map_err(|e| {
+            Error::broken(format!("the configuration does not add up at `{}`: {}", e.path(), e.inner()))
+        })
+    }
+
+    /// Returns all values that count.
+    pub(super) fn merged(&self) -> Result<Value, Error> {
         let mut merged = json!({});
-        for (_, layer) in lowest {
-            merge(&mut merged, layer);
-        }
-        merge(&mut merged, &models_of(chosen.get("provider"))?);
-        for (_, layer) in above {
+        for (_, layer) in &self.stack()? {
             merge(&mut merged, layer);
         }
         for Raised { key, stays, .. } in self.raised() {
             merged["limits"][key] = stays;
         }
-        serde_path_to_error::deserialize(merged).map_err(|e| {
-            Error::broken(format!("the configuration does not add up at `{}`: {}", e.path(), e.inner()))
-        })
+        Ok(merged)
+    }
+
+    /// Returns the layers with the models of the provider that they choose, lowest first.
+    pub(super) fn stack(&self) -> Result<Vec<(Origin, Value)>, Error> {
+        let mut chosen = json!({});
+        for (_, layer) in &self.layers {
+            merge(&mut chosen, layer);
+        }
+        let mut stack = self.layers.clone();
+        if let Some((provider, models)) = models_of(chosen.get("provider"))? {
+            stack.insert(1, (Origin::Catalog(provider.name()), models));
+        }
+        Ok(stack)
     }
 }
 
 /// Returns the models of the provider that was chosen, as a layer just above the built-in one.
-fn models_of(provider: Option<&Value>) -> Result<Value, Error> {
+fn models_of(provider: Option<&Value>) -> Result<Option<(ProviderKind, Value)>, Error> {
     let kind = provider.and_then(|provider| serde_json::from_value::<ProviderKind>(provider.clone()).ok());
     Ok(match kind {
-        None | Some(ProviderKind::Anthropic | ProviderKind::Replay) => Value::Null,
+        None | Some(ProviderKind::Anthropic | ProviderKind::Replay) => None,
         // A server of any kind has no model that could be taken for granted: empty names are refused when it is connected.
-        Some(ProviderKind::OpenAiCompatible) => {
-            json!({"model": {"planner": "", "executor": "", "evaluator": ""}})
+        Some(kind @ ProviderKind::OpenAiCompatible) => {
+            Some((kind, json!({"model": {"planner": "", "executor": "", "evaluator": ""}})))
         }
-        Some(kind) => json!({"model": Catalog::load()?.defaults(kind)}),
+        Some(kind) => Some((kind, json!({"model": Catalog::load()?.defaults(kind)}))),
     })
 }
 
@@ -134,7 +174,8 @@ fn merge(into: &mut Value, layer: &Value) {
 /// by saying something else.
 const GROWING: [&str; 4] = ["denyTools", "hidden", "env", "files"];
 
-fn grows(key: &str) -> bool {
+/// Returns whether lists under a key grow from layer to layer.
+pub fn grows(key: &str) -> bool {
     GROWING.contains(&key) || POINTS.contains(&key)
 }
 

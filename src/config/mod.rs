@@ -8,8 +8,10 @@ mod file;
 mod hooks;
 mod host;
 mod layers;
+mod setting;
 mod tools;
 mod turn;
+mod variables;
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -18,10 +20,11 @@ use serde::{Deserialize, Serialize};
 pub use crate::duration::DurationText;
 pub use catalog::{Catalog, Price, Prices};
 pub use environment::{Environment, HEADER_VARIABLES, KEY_VARIABLES, TRACE_PARENT, TRACE_STATE, pairs};
-pub use file::{ConfigFile, keys, load};
+pub use file::{ConfigFile, keys, load, schema};
 pub use hooks::{CommandHook, CommandHooks, Cycles, When};
 pub use host::{HostPattern, HostPatternError, without_secrets};
-pub use layers::{Layers, Origin, Raised};
+pub use layers::{Layers, Origin, Raised, grows};
+pub use setting::{Item, Setting};
 pub use tools::{
     CommandEffect, CustomTool, McpServer, McpTransport, Network, Sandbox, SandboxMode, SecretSources,
     custom_tools,
@@ -30,6 +33,7 @@ pub use turn::{
     Budget, CommandStage, CycleStages, History, Memory, Policy, Redacted, Refusal, Retrieve, Safety,
     SessionKeyError, Stage, Standing, Store, Telemetry, Turn, session_key,
 };
+pub use variables::{LOG, VARIABLES};
 
 /// The resolved configuration: the seeds' `TepaConfig` and what stands beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -15,7 +16,7 @@ use crate::seal::Marks;
 use crate::turn::{Assembled, Scope, StageOutcome};
 
 /// A tool call that a model asks for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolUse {
     /// The provider's id of the call.
@@ -27,7 +28,7 @@ pub struct ToolUse {
 }
 
 /// How a hook ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum HookOutcome {
     /// The data passed through.
@@ -41,7 +42,7 @@ pub enum HookOutcome {
 }
 
 /// What a person is asked about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Subject {
     /// A plan that is about to be executed.
@@ -54,7 +55,7 @@ pub enum Subject {
 pub const NOBODY: &str = "nobody";
 
 /// What a person decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
     /// The plan is executed.
@@ -72,7 +73,7 @@ pub enum Decision {
 }
 
 /// One fact.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
 pub enum RunEvent {
     /// The run began; nothing was asked yet.
@@ -205,7 +206,7 @@ pub enum RunEvent {
         about: Subject,
         /// How.
         decision: Decision,
-        /// Who; [`NOBODY`] when nobody could be asked.
+        /// Who; `nobody` when nobody could be asked.
         by: String,
         /// What they said of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -10,9 +10,12 @@ mod record;
 
 use std::io;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::outcome::Usage;
+use crate::source::schema_of_output;
 
 pub use clock::{Clock, SystemClock};
 pub use fact::{Decision, HookOutcome, NOBODY, RunEvent, Subject, ToolUse};
@@ -39,10 +42,12 @@ pub struct Envelope {
 }
 
 /// The form of an envelope on the wire.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(title = "tepa event", description = "A fact of a run: one line of JSON.")]
 pub struct Wire<E> {
-    /// [`SCHEMA`].
+    /// The form of the line, with its version.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// From 1, without gaps.
     pub seq: u64,
@@ -53,6 +58,11 @@ pub struct Wire<E> {
     /// The fact.
     #[serde(flatten)]
     pub event: E,
+}
+
+/// Returns the published schema of one event.
+pub fn schema() -> Value {
+    schema_of_output::<Wire<RunEvent>>("event")
 }
 
 /// Receives every event of a run, in order.

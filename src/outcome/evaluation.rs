@@ -133,7 +133,7 @@ pub struct Overruling {
 }
 
 /// What a judge was shown of one expected output: gathered by tepa, with the words of nobody else in it but the file's own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Evidence {
     /// `E1` for the first expected output, and so on.
@@ -152,7 +152,7 @@ pub struct Evidence {
 }
 
 /// A piece of evidence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Part {
     /// From the file: not to be trusted.

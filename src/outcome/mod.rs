@@ -19,6 +19,7 @@ pub use evaluation::{
 pub use settlement::{Reason, RunStatus, Settlement};
 
 use crate::sandbox::Confinement;
+use crate::source::schema_of_output;
 
 /// How a step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -54,7 +55,7 @@ pub struct StepResult {
 pub const PROTECTED: &str = "protected";
 
 /// The outcome of one deterministic check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckResult {
     /// The check's name in the prompt, such as `exists`.
@@ -79,7 +80,7 @@ impl CheckResult {
 }
 
 /// What kind of artifact a path holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ArtifactKind {
     /// Any other file.
@@ -105,8 +106,9 @@ impl ArtifactKind {
 }
 
 /// The seeds' `OutputArtifact`, with what tepa measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "A file or folder that a run left, with what tepa measured.")]
 pub struct Artifact {
     /// Relative to the workspace.
     pub path: String,
@@ -164,7 +166,7 @@ pub struct LogEntry {
 }
 
 /// Tokens of model calls, as the provider counts them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
     /// Read by the model, all of them: cached ones and cache writes are part of it.
@@ -194,7 +196,7 @@ impl std::ops::AddAssign for Usage {
 }
 
 /// Usage split by who spent it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct UsageReport {
     /// All calls.
@@ -215,7 +217,7 @@ impl UsageReport {
 }
 
 /// What a run cost in money, and how sure that is.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cost {
     /// US dollars; null when no price is known.
@@ -225,7 +227,7 @@ pub struct Cost {
 }
 
 /// How much of the usage has a price.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CostQualifier {
     /// All of it.
@@ -237,7 +239,7 @@ pub enum CostQualifier {
 }
 
 /// Something that a person should know and that did not end the run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Caution {
     /// A stable name for programs.
     pub code: String,
@@ -246,8 +248,9 @@ pub struct Caution {
 }
 
 /// The seeds' `TepaResult` and what stands beside it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(title = "tepa result", description = "What a run came to.")]
 pub struct RunResult {
     /// The status; null when there is no verdict.
     pub status: Option<RunStatus>,
@@ -290,4 +293,9 @@ pub struct RunResult {
     /// What a person should know that did not end the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Caution>,
+}
+
+/// Returns the published schema of a result.
+pub fn schema() -> Value {
+    schema_of_output::<RunResult>("result")
 }

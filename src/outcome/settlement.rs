@@ -2,12 +2,13 @@
 //!
 //! A pass is built in one function, from an evaluation whose verdict is pass; no other reason can make one.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Evaluation, Verdict};
 
 /// The status in the result; a run without a verdict has none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
     /// An explicit verdict says pass.
@@ -19,7 +20,7 @@ pub enum RunStatus {
 }
 
 /// Why a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The verdict is pass.

@@ -17,6 +17,10 @@ use crate::source::{Diagnostic, Diagnostics, Document, UnknownKeys, decode};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(title = "tepa prompt")]
 pub struct PromptFile {
+    /// Where its schema lies, for editors; tepa does not look there.
+    #[serde(rename = "$schema", default, skip_serializing)]
+    #[schemars(with = "String")]
+    pub schema: Option<String>,
     /// What to accomplish. Planner, executor and evaluator all see it.
     #[schemars(length(min = 1))]
     pub goal: String,
@@ -48,7 +52,7 @@ pub fn load(
     faults.extend(of_variables);
     match file {
         Some(file) if !faults.has_errors() => {
-            let PromptFile { goal, context, expected_output, variables: _ } = file;
+            let PromptFile { goal, context, expected_output, .. } = file;
             Ok((Prompt { goal, context, expected_output }, faults))
         }
         _ => Err(faults),

@@ -4,6 +4,7 @@
 
 mod checks;
 mod file;
+mod publish;
 mod variables;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,7 @@ use crate::check::{Check, Holds};
 use crate::digest;
 
 pub use file::{PromptFile, load};
+pub use publish::schema;
 pub use variables::{ENVIRONMENT_PREFIX, Given, GivenText, ValueError, Values, VariableFile, Variables};
 
 /// The seeds' `TepaPrompt`.

@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 
 use super::script::{self, Address, Expectation, Fault, Form, Reply, Stage, Words};
 use crate::error::{Error, Message};
@@ -226,6 +227,11 @@ fn respond(reply: &Reply, words: &Words, request: &Request) -> Response {
             ..Usage::default()
         }),
     }
+}
+
+/// Returns the published schema of a file of replies that is one document.
+pub fn schema() -> Value {
+    script::schema()
 }
 
 #[cfg(test)]

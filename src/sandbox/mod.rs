@@ -12,6 +12,7 @@ mod seccomp;
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a command may touch.
@@ -42,7 +43,7 @@ pub struct Restriction {
 }
 
 /// How much of a policy is in force.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Enforcement {
     /// All of it.
@@ -83,7 +84,7 @@ impl Restriction {
 }
 
 /// What the commands of a run are confined to, as its records say it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Confinement {
     /// `read-only`, `workspace-write` or `off`.

@@ -13,7 +13,7 @@ use super::span::Span;
 use super::{json, yaml};
 
 /// How many keys and values a file may hold, counted after its aliases are resolved.
-const MAX_NODES: usize = 100_000;
+pub(super) const MAX_NODES: usize = 100_000;
 
 /// A file whose syntax is right. What it means is another question.
 #[derive(Debug)]
@@ -44,6 +44,11 @@ impl Document {
                 Err(faults)
             }
         }
+    }
+
+    /// Returns a document of parts that were parsed one by one.
+    pub(super) fn of(file: Arc<SourceFile>, value: Value, root: Node) -> Self {
+        Self { file, value, root, replaced: HashSet::new() }
     }
 
     /// Returns the file the document was parsed from.

@@ -103,8 +103,10 @@ impl<'a> Violations<'a> {
                 if self.unknown == UnknownKeys::Warn {
                     fault.severity = Severity::Warning;
                 }
-                if !known.is_empty() {
-                    let list = format!("known here: {}", listed(known));
+                // What is there for editors, such as `$schema`, is not what anybody looks for.
+                let told: Vec<&str> = known.iter().copied().filter(|key| !key.starts_with('$')).collect();
+                if !told.is_empty() {
+                    let list = format!("known here: {}", listed(&told));
                     fault.hint = Some(fault.hint.map_or(list.clone(), |meant| format!("{meant} {list}")));
                 }
                 self.faults.push(fault);

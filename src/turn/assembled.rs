@@ -1,11 +1,12 @@
 //! Owns what the models of a run are given beside the task: exactly what the input stages left, and what had to go for lack of room.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Memory, Retrievable, Speaker, Thought, ToolCall, TrustTier, TurnMessage};
 
 /// What the models of a run are given beside the task.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Assembled {
     /// Stands before every system prompt.
@@ -59,7 +60,7 @@ impl Assembled {
 }
 
 /// Rules from one place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Standing {
     /// Where they stand.
@@ -69,7 +70,7 @@ pub struct Standing {
 }
 
 /// How the context of a run was made to fit.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Trace {
     /// What it may be, in tokens.
@@ -83,7 +84,7 @@ pub struct Trace {
 }
 
 /// What went of one kind.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Shed {
     /// `toolCalls`, `retrievables`, `memories` or `messages`.

@@ -8,6 +8,8 @@
     reason = "each test binary uses its own part of this, and a test fails by panicking"
 )]
 
+pub mod published;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;

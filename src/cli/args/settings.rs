@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};
+use clap::builder::NonEmptyStringValueParser;
 
-use super::values::{OutputArgument, ReportArgument, Rules, SandboxArgument, dollars, providers};
+use super::LayerArguments;
+use super::values::{OutputArgument, ReportArgument, Rules, SandboxArgument, boolean, dollars, providers};
 use super::variables::VariableArguments;
 use crate::config::{DurationText, ProviderKind, session_key};
 
@@ -33,14 +34,13 @@ pub(in crate::cli) struct SettingArguments {
     /// Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]
     #[arg(long, value_name = "FILE", env = "TEPA_REPLAY", help_heading = "Provider")]
     pub(in crate::cli) replay: Option<PathBuf>,
-    /// A configuration file, on top of the user's and the project's
-    #[arg(long, value_name = "FILE", env = "TEPA_CONFIG", help_heading = "Configuration")]
-    pub(in crate::cli) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(in crate::cli) layers: LayerArguments,
     /// Take unknown keys in files as warnings
     #[arg(long, help_heading = "Configuration")]
     pub(in crate::cli) allow_unknown: bool,
     /// Fail a task that has nothing to verify: no path, no check, no criterion
-    #[arg(long, env = "TEPA_STRICT", value_parser = FalseyValueParser::new(), help_heading = "Configuration")]
+    #[arg(long, env = "TEPA_STRICT", value_parser = boolean(), help_heading = "Configuration")]
     pub(in crate::cli) strict: bool,
     /// What commands and file tools may touch
     #[arg(long, value_enum, value_name = "MODE", env = "TEPA_SANDBOX", help_heading = "Configuration")]

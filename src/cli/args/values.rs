@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
 
 use crate::config::{LoggingLevel, ProviderKind, SandboxMode};
 use crate::report;
@@ -165,4 +165,9 @@ pub(super) fn providers() -> impl TypedValueParser<Value = ProviderKind> {
     PossibleValuesParser::new(ProviderKind::ALL.map(ProviderKind::name)).try_map(|name| {
         ProviderKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or("unknown provider")
     })
+}
+
+/// Returns a parser of what variables say of flags: `1`, `true`, `yes`, `on` and their opposites, and nothing else.
+pub(super) fn boolean() -> impl TypedValueParser<Value = bool> {
+    BoolishValueParser::new()
 }

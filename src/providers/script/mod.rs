@@ -9,6 +9,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
@@ -44,7 +45,7 @@ impl Form {
 }
 
 /// Which part of a run asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Stage {
     Planner,
@@ -62,31 +63,67 @@ impl From<Role> for Stage {
     }
 }
 
+/// A file of one document.
+#[derive(JsonSchema)]
+#[schemars(
+    title = "tepa replay",
+    description = "Scripted replies of models, for runs without one.",
+    deny_unknown_fields
+)]
+#[expect(
+    dead_code,
+    reason = "a form to publish: files are read piece by piece, so that every fault has its place"
+)]
+struct WrittenFile {
+    /// The form of the file, with its version.
+    #[schemars(extend("const" = FORMAT))]
+    format: String,
+    /// The replies; each is used once.
+    replies: Vec<WrittenReply>,
+}
+
+/// Returns the published schema of a file of replies that is one document.
+pub(super) fn schema() -> Value {
+    source::schema_of_strict_file::<WrittenFile>("replay")
+}
+
 /// A reply as it stands in the file.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct WrittenReply {
+    /// Which part of a run asks.
     pub(super) stage: Stage,
+    /// The cycle, from 1; any if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) cycle: Option<u32>,
+    /// The id of the step, for `stage: step`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) step: Option<String>,
+    /// The tool that the model is to call, for `stage: step`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) tool: Option<String>,
+    /// What has to be in the request; a run that sends something else ends with exit 4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expect: Option<Expectation>,
+    /// The answer, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) text: Option<String>,
+    /// The answer, as JSON.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub(super) json: Option<Value>,
+    /// The answer: a call of `tool` with these parameters.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub(super) tool_use: Option<Value>,
+    /// The answer: the call fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<WrittenError>,
+    /// Tokens; estimated if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<WrittenUsage>,
+    /// How long the answer takes, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) delay_ms: Option<u64>,
+    /// Why the model stopped; follows from the answer if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) finish_reason: Option<FinishReason>,
 }
@@ -97,22 +134,26 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Erro
 }
 
 /// What has to be, or must not be, in what is sent.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct Expectation {
+    /// Texts that have to be in it.
     pub(super) contains: Vec<String>,
+    /// Texts that must not be in it.
     pub(super) not_contains: Vec<String>,
 }
 
 /// The error that a reply is.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenError {
+    /// What sort of failure it is.
     kind: ErrorKind,
+    /// What the provider says.
     message: String,
 }
 
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ErrorKind {
     RateLimited,
@@ -159,12 +200,17 @@ impl From<WrittenError> for ProviderError {
 }
 
 /// Tokens; unlike [`Usage`] it knows every key, since a person may write it.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(description = "Tokens of a call.")]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct WrittenUsage {
+    /// Read by the model, all of them.
     input: u64,
+    /// Written by the model.
     output: u64,
+    /// The part of `input` that came from a cache.
     cached: u64,
+    /// The part of `input` that was written to a cache.
     cache_write: u64,
 }
 

@@ -1,0 +1,18 @@
+//! Owns `tepa schema`: the JSON Schema of each form that tepa reads or writes.
+
+use super::args::SchemaArgument;
+use super::status::ExitStatus;
+use super::tools::{json_text, print};
+use super::ui::Ui;
+use crate::{config, event, outcome, prompt, providers};
+
+pub(super) fn run(form: SchemaArgument, ui: &Ui) -> anyhow::Result<ExitStatus> {
+    let schema = match form {
+        SchemaArgument::Prompt => prompt::schema(),
+        SchemaArgument::Config => config::schema(),
+        SchemaArgument::Result => outcome::schema(),
+        SchemaArgument::Event => event::schema(),
+        SchemaArgument::Replay => providers::replay::schema(),
+    };
+    print(ui, &json_text(&schema))
+}

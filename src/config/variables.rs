@@ -1,0 +1,53 @@
+//! Owns the names of the variables that tepa reads beside those of its flags: the list that the documentation is compared with.
+
+/// Variables that tepa reads and that no flag has.
+pub const VARIABLES: [&str; 44] = [
+    LOG,
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    "OPENAI_BASE_URL",
+    "GOOGLE_GEMINI_BASE_URL",
+    "OTEL_SDK_DISABLED",
+    "OTEL_TRACES_EXPORTER",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+    "OTEL_EXPORTER_OTLP_PROTOCOL",
+    "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
+    "OTEL_EXPORTER_OTLP_TIMEOUT",
+    "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
+    "OTEL_SERVICE_NAME",
+    "OTEL_RESOURCE_ATTRIBUTES",
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
+    "TRACEPARENT",
+    "TRACESTATE",
+    "GITHUB_ACTIONS",
+    "GITHUB_OUTPUT",
+    "GITHUB_STEP_SUMMARY",
+    "CI",
+    "NO_COLOR",
+    "CLICOLOR_FORCE",
+    "TERM",
+    "VISUAL",
+    "EDITOR",
+    "USER",
+    "LOGNAME",
+    "HOME",
+    "USERPROFILE",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    // Read by libraries: where the user's configuration lies, and which way requests go.
+    "XDG_CONFIG_HOME",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+];
+
+/// The variable that asks for log lines about tepa itself.
+pub const LOG: &str = "TEPA_LOG";
