@@ -37,6 +37,8 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('tools', 'tools', [CompletionResultType]::ParameterValue, 'Show the tools that a run has, and call one by hand')
             [CompletionResult]::new('runs', 'runs', [CompletionResultType]::ParameterValue, 'Make something of runs that are recorded under .tepa/runs')
             [CompletionResult]::new('memory', 'memory', [CompletionResultType]::ParameterValue, 'Show or remove what runs left for later runs')
+            [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show the configuration, each value with who said it')
+            [CompletionResult]::new('schema', 'schema', [CompletionResultType]::ParameterValue, 'Print the JSON Schema of what tepa reads or writes')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -48,6 +50,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--evaluator-model', '--evaluator-model', [CompletionResultType]::ParameterName, 'The evaluator''s model')
             [CompletionResult]::new('--replay', '--replay', [CompletionResultType]::ParameterName, 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'A configuration file, on top of the user''s and the project''s')
+            [CompletionResult]::new('--set', '--set', [CompletionResultType]::ParameterName, 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)')
             [CompletionResult]::new('--sandbox', '--sandbox', [CompletionResultType]::ParameterName, 'What commands and file tools may touch')
             [CompletionResult]::new('--max-tokens', '--max-tokens', [CompletionResultType]::ParameterName, 'Tokens over all model calls before the run is terminated')
             [CompletionResult]::new('--max-cost', '--max-cost', [CompletionResultType]::ParameterName, 'US dollars over all model calls before the run is terminated')
@@ -69,6 +72,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
             [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--hermetic', '--hermetic', [CompletionResultType]::ParameterName, 'Read neither the user''s configuration nor the project''s')
             [CompletionResult]::new('--allow-unknown', '--allow-unknown', [CompletionResultType]::ParameterName, 'Take unknown keys in files as warnings')
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Fail a task that has nothing to verify: no path, no check, no criterion')
             [CompletionResult]::new('--no-session', '--no-session', [CompletionResultType]::ParameterName, 'Share neither with any run, whatever the configuration says')
@@ -91,6 +95,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--evaluator-model', '--evaluator-model', [CompletionResultType]::ParameterName, 'The evaluator''s model')
             [CompletionResult]::new('--replay', '--replay', [CompletionResultType]::ParameterName, 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'A configuration file, on top of the user''s and the project''s')
+            [CompletionResult]::new('--set', '--set', [CompletionResultType]::ParameterName, 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)')
             [CompletionResult]::new('--sandbox', '--sandbox', [CompletionResultType]::ParameterName, 'What commands and file tools may touch')
             [CompletionResult]::new('--max-tokens', '--max-tokens', [CompletionResultType]::ParameterName, 'Tokens over all model calls before the run is terminated')
             [CompletionResult]::new('--max-cost', '--max-cost', [CompletionResultType]::ParameterName, 'US dollars over all model calls before the run is terminated')
@@ -110,6 +115,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
             [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--hermetic', '--hermetic', [CompletionResultType]::ParameterName, 'Read neither the user''s configuration nor the project''s')
             [CompletionResult]::new('--allow-unknown', '--allow-unknown', [CompletionResultType]::ParameterName, 'Take unknown keys in files as warnings')
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Fail a task that has nothing to verify: no path, no check, no criterion')
             [CompletionResult]::new('--no-session', '--no-session', [CompletionResultType]::ParameterName, 'Share neither with any run, whatever the configuration says')
@@ -137,11 +143,13 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
         }
         'tepa;tools' {
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'A configuration file, on top of the user''s and the project''s')
+            [CompletionResult]::new('--set', '--set', [CompletionResultType]::ParameterName, 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What standard output carries: text for people, or JSON')
             [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
             [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--hermetic', '--hermetic', [CompletionResultType]::ParameterName, 'Read neither the user''s configuration nor the project''s')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -156,11 +164,13 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
         }
         'tepa;tools;list' {
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'A configuration file, on top of the user''s and the project''s')
+            [CompletionResult]::new('--set', '--set', [CompletionResultType]::ParameterName, 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What standard output carries: text for people, or JSON')
             [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
             [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--hermetic', '--hermetic', [CompletionResultType]::ParameterName, 'Read neither the user''s configuration nor the project''s')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -171,11 +181,13 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
         }
         'tepa;tools;show' {
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'A configuration file, on top of the user''s and the project''s')
+            [CompletionResult]::new('--set', '--set', [CompletionResultType]::ParameterName, 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What standard output carries: text for people, or JSON')
             [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
             [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--hermetic', '--hermetic', [CompletionResultType]::ParameterName, 'Read neither the user''s configuration nor the project''s')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -187,11 +199,13 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
         'tepa;tools;call' {
             [CompletionResult]::new('--params', '--params', [CompletionResultType]::ParameterName, 'Its parameters as one JSON object, or @FILE, or - for standard input')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'A configuration file, on top of the user''s and the project''s')
+            [CompletionResult]::new('--set', '--set', [CompletionResultType]::ParameterName, 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What standard output carries: text for people, or JSON')
             [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
             [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--hermetic', '--hermetic', [CompletionResultType]::ParameterName, 'Read neither the user''s configuration nor the project''s')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -275,6 +289,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--evaluator-model', '--evaluator-model', [CompletionResultType]::ParameterName, 'The evaluator''s model')
             [CompletionResult]::new('--replay', '--replay', [CompletionResultType]::ParameterName, 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'A configuration file, on top of the user''s and the project''s')
+            [CompletionResult]::new('--set', '--set', [CompletionResultType]::ParameterName, 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)')
             [CompletionResult]::new('--sandbox', '--sandbox', [CompletionResultType]::ParameterName, 'What commands and file tools may touch')
             [CompletionResult]::new('--max-tokens', '--max-tokens', [CompletionResultType]::ParameterName, 'Tokens over all model calls before the run is terminated')
             [CompletionResult]::new('--max-cost', '--max-cost', [CompletionResultType]::ParameterName, 'US dollars over all model calls before the run is terminated')
@@ -287,6 +302,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
             [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--hermetic', '--hermetic', [CompletionResultType]::ParameterName, 'Read neither the user''s configuration nor the project''s')
             [CompletionResult]::new('--allow-unknown', '--allow-unknown', [CompletionResultType]::ParameterName, 'Take unknown keys in files as warnings')
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Fail a task that has nothing to verify: no path, no check, no criterion')
             [CompletionResult]::new('--no-journal', '--no-journal', [CompletionResultType]::ParameterName, 'Do not record the run under .tepa/runs')
@@ -419,6 +435,58 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
         'tepa;memory;help;help' {
             break
         }
+        'tepa;config' {
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'What standard output carries: text for people, or JSON')
+            [CompletionResult]::new('--provider', '--provider', [CompletionResultType]::ParameterName, 'Who answers model calls')
+            [CompletionResult]::new('--base-url', '--base-url', [CompletionResultType]::ParameterName, 'Reach the provider here instead of at its own address')
+            [CompletionResult]::new('--model', '--model', [CompletionResultType]::ParameterName, 'The model of every role')
+            [CompletionResult]::new('--evaluator-model', '--evaluator-model', [CompletionResultType]::ParameterName, 'The evaluator''s model')
+            [CompletionResult]::new('--replay', '--replay', [CompletionResultType]::ParameterName, 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'A configuration file, on top of the user''s and the project''s')
+            [CompletionResult]::new('--set', '--set', [CompletionResultType]::ParameterName, 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)')
+            [CompletionResult]::new('--sandbox', '--sandbox', [CompletionResultType]::ParameterName, 'What commands and file tools may touch')
+            [CompletionResult]::new('--max-tokens', '--max-tokens', [CompletionResultType]::ParameterName, 'Tokens over all model calls before the run is terminated')
+            [CompletionResult]::new('--max-cost', '--max-cost', [CompletionResultType]::ParameterName, 'US dollars over all model calls before the run is terminated')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Wall clock of the whole run, such as 90s or 1h 30m')
+            [CompletionResult]::new('--planner-model', '--planner-model', [CompletionResultType]::ParameterName, 'The planner''s model')
+            [CompletionResult]::new('--executor-model', '--executor-model', [CompletionResultType]::ParameterName, 'The executor''s model')
+            [CompletionResult]::new('--tools', '--tools', [CompletionResultType]::ParameterName, 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`')
+            [CompletionResult]::new('--deny-tool', '--deny-tool', [CompletionResultType]::ParameterName, 'Leave a tool out, or deny the calls that match a rule (again for more)')
+            [CompletionResult]::new('--max-cycles', '--max-cycles', [CompletionResultType]::ParameterName, 'Cycles before the run fails')
+            [CompletionResult]::new('--max-tool-calls', '--max-tool-calls', [CompletionResultType]::ParameterName, 'Calls of tools before the run is terminated')
+            [CompletionResult]::new('--tool-timeout', '--tool-timeout', [CompletionResultType]::ParameterName, 'Milliseconds per tool call')
+            [CompletionResult]::new('--session', '--session', [CompletionResultType]::ParameterName, 'Share history and memory with the runs that have the same key')
+            [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Show defaults as well')
+            [CompletionResult]::new('--files', '--files', [CompletionResultType]::ParameterName, 'Show which files are looked for, and which are there')
+            [CompletionResult]::new('--hermetic', '--hermetic', [CompletionResultType]::ParameterName, 'Read neither the user''s configuration nor the project''s')
+            [CompletionResult]::new('--allow-unknown', '--allow-unknown', [CompletionResultType]::ParameterName, 'Take unknown keys in files as warnings')
+            [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Fail a task that has nothing to verify: no path, no check, no criterion')
+            [CompletionResult]::new('--no-session', '--no-session', [CompletionResultType]::ParameterName, 'Share neither with any run, whatever the configuration says')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'tepa;schema' {
+            [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
         'tepa;completions' {
             [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
@@ -439,6 +507,8 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('tools', 'tools', [CompletionResultType]::ParameterValue, 'Show the tools that a run has, and call one by hand')
             [CompletionResult]::new('runs', 'runs', [CompletionResultType]::ParameterValue, 'Make something of runs that are recorded under .tepa/runs')
             [CompletionResult]::new('memory', 'memory', [CompletionResultType]::ParameterValue, 'Show or remove what runs left for later runs')
+            [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show the configuration, each value with who said it')
+            [CompletionResult]::new('schema', 'schema', [CompletionResultType]::ParameterValue, 'Print the JSON Schema of what tepa reads or writes')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -499,6 +569,12 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             break
         }
         'tepa;help;memory;forget' {
+            break
+        }
+        'tepa;help;config' {
+            break
+        }
+        'tepa;help;schema' {
             break
         }
         'tepa;help;completions' {

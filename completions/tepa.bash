@@ -19,6 +19,9 @@ _tepa() {
             tepa,completions)
                 cmd="tepa__subcmd__completions"
                 ;;
+            tepa,config)
+                cmd="tepa__subcmd__config"
+                ;;
             tepa,help)
                 cmd="tepa__subcmd__help"
                 ;;
@@ -34,6 +37,9 @@ _tepa() {
             tepa,runs)
                 cmd="tepa__subcmd__runs"
                 ;;
+            tepa,schema)
+                cmd="tepa__subcmd__schema"
+                ;;
             tepa,tools)
                 cmd="tepa__subcmd__tools"
                 ;;
@@ -42,6 +48,9 @@ _tepa() {
                 ;;
             tepa__subcmd__help,completions)
                 cmd="tepa__subcmd__help__subcmd__completions"
+                ;;
+            tepa__subcmd__help,config)
+                cmd="tepa__subcmd__help__subcmd__config"
                 ;;
             tepa__subcmd__help,help)
                 cmd="tepa__subcmd__help__subcmd__help"
@@ -57,6 +66,9 @@ _tepa() {
                 ;;
             tepa__subcmd__help,runs)
                 cmd="tepa__subcmd__help__subcmd__runs"
+                ;;
+            tepa__subcmd__help,schema)
+                cmd="tepa__subcmd__help__subcmd__schema"
                 ;;
             tepa__subcmd__help,tools)
                 cmd="tepa__subcmd__help__subcmd__tools"
@@ -179,7 +191,7 @@ _tepa() {
 
     case "${cmd}" in
         tepa)
-            opts="-q -C -h -V --log-level --color --quiet --directory --help --version run plan validate tools runs memory completions help"
+            opts="-q -C -h -V --log-level --color --quiet --directory --help --version run plan validate tools runs memory config schema completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -238,8 +250,118 @@ _tepa() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        tepa__subcmd__config)
+            opts="-q -C -h -V --all --files --output --provider --base-url --model --evaluator-model --replay --config --set --hermetic --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --planner-model --executor-model --tools --deny-tool --max-cycles --max-tool-calls --tool-timeout --session --no-session --log-level --color --quiet --directory --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --provider)
+                    COMPREPLY=($(compgen -W "anthropic openai gemini openai-compatible replay" -- "${cur}"))
+                    return 0
+                    ;;
+                --base-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --evaluator-model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --replay)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sandbox)
+                    COMPREPLY=($(compgen -W "read-only workspace-write off" -- "${cur}"))
+                    return 0
+                    ;;
+                --max-tokens)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-cost)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --planner-model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --executor-model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tools)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --deny-tool)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-cycles)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-tool-calls)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tool-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --session)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-level)
+                    COMPREPLY=($(compgen -W "minimal standard verbose" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         tepa__subcmd__help)
-            opts="run plan validate tools runs memory completions help"
+            opts="run plan validate tools runs memory config schema completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -253,6 +375,20 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__help__subcmd__completions)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__help__subcmd__config)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -423,6 +559,20 @@ _tepa() {
         tepa__subcmd__help__subcmd__runs__subcmd__report)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tepa__subcmd__help__subcmd__schema)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -723,7 +873,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__plan)
-            opts="-o -q -C -h -V --provider --base-url --model --evaluator-model --replay --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --planner-model --executor-model --tools --deny-tool --max-cycles --max-tool-calls --tool-timeout --session --no-session --output --format --log-level --color --quiet --directory --help --version"
+            opts="-o -q -C -h -V --provider --base-url --model --evaluator-model --replay --config --set --hermetic --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --planner-model --executor-model --tools --deny-tool --max-cycles --max-tool-calls --tool-timeout --session --no-session --output --format --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -750,6 +900,10 @@ _tepa() {
                     return 0
                     ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -837,7 +991,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__run)
-            opts="-q -C -h -V --provider --base-url --model --evaluator-model --replay --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --planner-model --executor-model --tools --deny-tool --max-cycles --max-tool-calls --tool-timeout --session --no-session --plan --replan --approve --ask-on-fail --record --output --result --report --no-journal --log-level --color --quiet --directory --help --version"
+            opts="-q -C -h -V --provider --base-url --model --evaluator-model --replay --config --set --hermetic --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --planner-model --executor-model --tools --deny-tool --max-cycles --max-tool-calls --tool-timeout --session --no-session --plan --replan --approve --ask-on-fail --record --output --result --report --no-journal --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -864,6 +1018,10 @@ _tepa() {
                     return 0
                     ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -989,7 +1147,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__runs__subcmd__evaluate)
-            opts="-q -C -h -V --provider --base-url --model --evaluator-model --replay --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --record --output --result --report --no-journal --log-level --color --quiet --directory --help --version"
+            opts="-q -C -h -V --provider --base-url --model --evaluator-model --replay --config --set --hermetic --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --record --output --result --report --no-journal --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1016,6 +1174,10 @@ _tepa() {
                     return 0
                     ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1280,14 +1442,48 @@ _tepa() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        tepa__subcmd__schema)
+            opts="-q -C -h -V --log-level --color --quiet --directory --help --version prompt config result event replay"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --log-level)
+                    COMPREPLY=($(compgen -W "minimal standard verbose" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         tepa__subcmd__tools)
-            opts="-q -C -h -V --config --output --log-level --color --quiet --directory --help --version list show call help"
+            opts="-q -C -h -V --config --set --hermetic --output --log-level --color --quiet --directory --help --version list show call help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1319,7 +1515,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__tools__subcmd__call)
-            opts="-q -C -h -V --params --config --output --log-level --color --quiet --directory --help --version"
+            opts="-q -C -h -V --params --config --set --hermetic --output --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1330,6 +1526,10 @@ _tepa() {
                     return 0
                     ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1431,13 +1631,17 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__tools__subcmd__list)
-            opts="-q -C -h -V --config --output --log-level --color --quiet --directory --help --version"
+            opts="-q -C -h -V --config --set --hermetic --output --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1469,13 +1673,17 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__tools__subcmd__show)
-            opts="-q -C -h -V --config --output --log-level --color --quiet --directory --help --version"
+            opts="-q -C -h -V --config --set --hermetic --output --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

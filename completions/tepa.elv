@@ -34,6 +34,8 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand tools 'Show the tools that a run has, and call one by hand'
             cand runs 'Make something of runs that are recorded under .tepa/runs'
             cand memory 'Show or remove what runs left for later runs'
+            cand config 'Show the configuration, each value with who said it'
+            cand schema 'Print the JSON Schema of what tepa reads or writes'
             cand completions 'Print a completion script'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -44,6 +46,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --evaluator-model 'The evaluator''s model'
             cand --replay 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]'
             cand --config 'A configuration file, on top of the user''s and the project''s'
+            cand --set 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)'
             cand --sandbox 'What commands and file tools may touch'
             cand --max-tokens 'Tokens over all model calls before the run is terminated'
             cand --max-cost 'US dollars over all model calls before the run is terminated'
@@ -65,6 +68,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --color 'When to use colour'
             cand -C 'Work in this folder'
             cand --directory 'Work in this folder'
+            cand --hermetic 'Read neither the user''s configuration nor the project''s'
             cand --allow-unknown 'Take unknown keys in files as warnings'
             cand --strict 'Fail a task that has nothing to verify: no path, no check, no criterion'
             cand --no-session 'Share neither with any run, whatever the configuration says'
@@ -86,6 +90,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --evaluator-model 'The evaluator''s model'
             cand --replay 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]'
             cand --config 'A configuration file, on top of the user''s and the project''s'
+            cand --set 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)'
             cand --sandbox 'What commands and file tools may touch'
             cand --max-tokens 'Tokens over all model calls before the run is terminated'
             cand --max-cost 'US dollars over all model calls before the run is terminated'
@@ -105,6 +110,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --color 'When to use colour'
             cand -C 'Work in this folder'
             cand --directory 'Work in this folder'
+            cand --hermetic 'Read neither the user''s configuration nor the project''s'
             cand --allow-unknown 'Take unknown keys in files as warnings'
             cand --strict 'Fail a task that has nothing to verify: no path, no check, no criterion'
             cand --no-session 'Share neither with any run, whatever the configuration says'
@@ -130,11 +136,13 @@ set edit:completion:arg-completer[tepa] = {|@words|
         }
         &'tepa;tools'= {
             cand --config 'A configuration file, on top of the user''s and the project''s'
+            cand --set 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)'
             cand --output 'What standard output carries: text for people, or JSON'
             cand --log-level 'How much to show'
             cand --color 'When to use colour'
             cand -C 'Work in this folder'
             cand --directory 'Work in this folder'
+            cand --hermetic 'Read neither the user''s configuration nor the project''s'
             cand -q 'Show nothing but errors'
             cand --quiet 'Show nothing but errors'
             cand -h 'Print help (see more with ''--help'')'
@@ -148,11 +156,13 @@ set edit:completion:arg-completer[tepa] = {|@words|
         }
         &'tepa;tools;list'= {
             cand --config 'A configuration file, on top of the user''s and the project''s'
+            cand --set 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)'
             cand --output 'What standard output carries: text for people, or JSON'
             cand --log-level 'How much to show'
             cand --color 'When to use colour'
             cand -C 'Work in this folder'
             cand --directory 'Work in this folder'
+            cand --hermetic 'Read neither the user''s configuration nor the project''s'
             cand -q 'Show nothing but errors'
             cand --quiet 'Show nothing but errors'
             cand -h 'Print help (see more with ''--help'')'
@@ -162,11 +172,13 @@ set edit:completion:arg-completer[tepa] = {|@words|
         }
         &'tepa;tools;show'= {
             cand --config 'A configuration file, on top of the user''s and the project''s'
+            cand --set 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)'
             cand --output 'What standard output carries: text for people, or JSON'
             cand --log-level 'How much to show'
             cand --color 'When to use colour'
             cand -C 'Work in this folder'
             cand --directory 'Work in this folder'
+            cand --hermetic 'Read neither the user''s configuration nor the project''s'
             cand -q 'Show nothing but errors'
             cand --quiet 'Show nothing but errors'
             cand -h 'Print help (see more with ''--help'')'
@@ -177,11 +189,13 @@ set edit:completion:arg-completer[tepa] = {|@words|
         &'tepa;tools;call'= {
             cand --params 'Its parameters as one JSON object, or @FILE, or - for standard input'
             cand --config 'A configuration file, on top of the user''s and the project''s'
+            cand --set 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)'
             cand --output 'What standard output carries: text for people, or JSON'
             cand --log-level 'How much to show'
             cand --color 'When to use colour'
             cand -C 'Work in this folder'
             cand --directory 'Work in this folder'
+            cand --hermetic 'Read neither the user''s configuration nor the project''s'
             cand -q 'Show nothing but errors'
             cand --quiet 'Show nothing but errors'
             cand -h 'Print help (see more with ''--help'')'
@@ -256,6 +270,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --evaluator-model 'The evaluator''s model'
             cand --replay 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]'
             cand --config 'A configuration file, on top of the user''s and the project''s'
+            cand --set 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)'
             cand --sandbox 'What commands and file tools may touch'
             cand --max-tokens 'Tokens over all model calls before the run is terminated'
             cand --max-cost 'US dollars over all model calls before the run is terminated'
@@ -268,6 +283,7 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand --color 'When to use colour'
             cand -C 'Work in this folder'
             cand --directory 'Work in this folder'
+            cand --hermetic 'Read neither the user''s configuration nor the project''s'
             cand --allow-unknown 'Take unknown keys in files as warnings'
             cand --strict 'Fail a task that has nothing to verify: no path, no check, no criterion'
             cand --no-journal 'Do not record the run under .tepa/runs'
@@ -383,6 +399,56 @@ set edit:completion:arg-completer[tepa] = {|@words|
         }
         &'tepa;memory;help;help'= {
         }
+        &'tepa;config'= {
+            cand --output 'What standard output carries: text for people, or JSON'
+            cand --provider 'Who answers model calls'
+            cand --base-url 'Reach the provider here instead of at its own address'
+            cand --model 'The model of every role'
+            cand --evaluator-model 'The evaluator''s model'
+            cand --replay 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]'
+            cand --config 'A configuration file, on top of the user''s and the project''s'
+            cand --set 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)'
+            cand --sandbox 'What commands and file tools may touch'
+            cand --max-tokens 'Tokens over all model calls before the run is terminated'
+            cand --max-cost 'US dollars over all model calls before the run is terminated'
+            cand --timeout 'Wall clock of the whole run, such as 90s or 1h 30m'
+            cand --planner-model 'The planner''s model'
+            cand --executor-model 'The executor''s model'
+            cand --tools 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`'
+            cand --deny-tool 'Leave a tool out, or deny the calls that match a rule (again for more)'
+            cand --max-cycles 'Cycles before the run fails'
+            cand --max-tool-calls 'Calls of tools before the run is terminated'
+            cand --tool-timeout 'Milliseconds per tool call'
+            cand --session 'Share history and memory with the runs that have the same key'
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand --all 'Show defaults as well'
+            cand --files 'Show which files are looked for, and which are there'
+            cand --hermetic 'Read neither the user''s configuration nor the project''s'
+            cand --allow-unknown 'Take unknown keys in files as warnings'
+            cand --strict 'Fail a task that has nothing to verify: no path, no check, no criterion'
+            cand --no-session 'Share neither with any run, whatever the configuration says'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'tepa;schema'= {
+            cand --log-level 'How much to show'
+            cand --color 'When to use colour'
+            cand -C 'Work in this folder'
+            cand --directory 'Work in this folder'
+            cand -q 'Show nothing but errors'
+            cand --quiet 'Show nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
         &'tepa;completions'= {
             cand --log-level 'How much to show'
             cand --color 'When to use colour'
@@ -402,6 +468,8 @@ set edit:completion:arg-completer[tepa] = {|@words|
             cand tools 'Show the tools that a run has, and call one by hand'
             cand runs 'Make something of runs that are recorded under .tepa/runs'
             cand memory 'Show or remove what runs left for later runs'
+            cand config 'Show the configuration, each value with who said it'
+            cand schema 'Print the JSON Schema of what tepa reads or writes'
             cand completions 'Print a completion script'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -446,6 +514,10 @@ set edit:completion:arg-completer[tepa] = {|@words|
         &'tepa;help;memory;show'= {
         }
         &'tepa;help;memory;forget'= {
+        }
+        &'tepa;help;config'= {
+        }
+        &'tepa;help;schema'= {
         }
         &'tepa;help;completions'= {
         }

@@ -40,6 +40,8 @@ complete -c tepa -n "__fish_tepa_needs_command" -f -a "validate" -d 'Check promp
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "runs" -d 'Make something of runs that are recorded under .tepa/runs'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "memory" -d 'Show or remove what runs left for later runs'
+complete -c tepa -n "__fish_tepa_needs_command" -f -a "config" -d 'Show the configuration, each value with who said it'
+complete -c tepa -n "__fish_tepa_needs_command" -f -a "schema" -d 'Print the JSON Schema of what tepa reads or writes'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "completions" -d 'Print a completion script'
 complete -c tepa -n "__fish_tepa_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l provider -d 'Who answers model calls' -r -f -a "anthropic\t''
@@ -52,6 +54,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand run" -l model -d 'The model of
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l evaluator-model -d 'The evaluator\'s model' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l replay -d 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l set -d 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l sandbox -d 'What commands and file tools may touch' -r -f -a "read-only\t'Nothing is written'
 workspace-write\t'The folder that the run works in is written'
 off\t'Commands are not confined'"
@@ -80,6 +83,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand run" -l color -d 'When to use 
 always\t'Always'
 never\t'Never'"
 complete -c tepa -n "__fish_tepa_using_subcommand run" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l hermetic -d 'Read neither the user\'s configuration nor the project\'s'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l allow-unknown -d 'Take unknown keys in files as warnings'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l strict -d 'Fail a task that has nothing to verify: no path, no check, no criterion'
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l no-session -d 'Share neither with any run, whatever the configuration says'
@@ -100,6 +104,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand plan" -l model -d 'The model o
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l evaluator-model -d 'The evaluator\'s model' -r
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l replay -d 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l set -d 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l sandbox -d 'What commands and file tools may touch' -r -f -a "read-only\t'Nothing is written'
 workspace-write\t'The folder that the run works in is written'
 off\t'Commands are not confined'"
@@ -127,6 +132,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand plan" -l color -d 'When to use
 always\t'Always'
 never\t'Never'"
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l hermetic -d 'Read neither the user\'s configuration nor the project\'s'
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l allow-unknown -d 'Take unknown keys in files as warnings'
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l strict -d 'Fail a task that has nothing to verify: no path, no check, no criterion'
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l no-session -d 'Share neither with any run, whatever the configuration says'
@@ -145,6 +151,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand validate" -s q -l quiet -d 'Sh
 complete -c tepa -n "__fish_tepa_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand validate" -s V -l version -d 'Print version'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -l set -d 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -l output -d 'What standard output carries: text for people, or JSON' -r -f -a "text\t'For people'
 json\t'For programs'"
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
@@ -154,6 +161,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_sub
 always\t'Always'
 never\t'Never'"
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -l hermetic -d 'Read neither the user\'s configuration nor the project\'s'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -s V -l version -d 'Print version'
@@ -162,6 +170,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_sub
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -f -a "call" -d 'Call one tool in this folder and print what it returns'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and not __fish_seen_subcommand_from list show call help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from list" -l set -d 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from list" -l output -d 'What standard output carries: text for people, or JSON' -r -f -a "text\t'For people'
 json\t'For programs'"
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from list" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
@@ -171,10 +180,12 @@ complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcomm
 always\t'Always'
 never\t'Never'"
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from list" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from list" -l hermetic -d 'Read neither the user\'s configuration nor the project\'s'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from show" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from show" -l set -d 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from show" -l output -d 'What standard output carries: text for people, or JSON' -r -f -a "text\t'For people'
 json\t'For programs'"
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from show" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
@@ -184,11 +195,13 @@ complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcomm
 always\t'Always'
 never\t'Never'"
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from show" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from show" -l hermetic -d 'Read neither the user\'s configuration nor the project\'s'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from show" -s V -l version -d 'Print version'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -l params -d 'Its parameters as one JSON object, or @FILE, or - for standard input' -r
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -l set -d 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -l output -d 'What standard output carries: text for people, or JSON' -r -f -a "text\t'For people'
 json\t'For programs'"
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
@@ -198,6 +211,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcomm
 always\t'Always'
 never\t'Never'"
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -l hermetic -d 'Read neither the user\'s configuration nor the project\'s'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand tools; and __fish_seen_subcommand_from call" -s V -l version -d 'Print version'
@@ -257,6 +271,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcomma
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l evaluator-model -d 'The evaluator\'s model' -r
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l replay -d 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]' -r -F
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l set -d 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l sandbox -d 'What commands and file tools may touch' -r -f -a "read-only\t'Nothing is written'
 workspace-write\t'The folder that the run works in is written'
 off\t'Commands are not confined'"
@@ -276,6 +291,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcomma
 always\t'Always'
 never\t'Never'"
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l hermetic -d 'Read neither the user\'s configuration nor the project\'s'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l allow-unknown -d 'Take unknown keys in files as warnings'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l strict -d 'Fail a task that has nothing to verify: no path, no check, no criterion'
 complete -c tepa -n "__fish_tepa_using_subcommand runs; and __fish_seen_subcommand_from evaluate" -l no-journal -d 'Do not record the run under .tepa/runs'
@@ -357,6 +373,59 @@ complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcom
 complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one memory whole'
 complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from help" -f -a "forget" -d 'Remove memories, or all that runs of a session left, so that the text is not in the file any more'
 complete -c tepa -n "__fish_tepa_using_subcommand memory; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l output -d 'What standard output carries: text for people, or JSON' -r -f -a "text\t'For people'
+json\t'For programs'"
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l provider -d 'Who answers model calls' -r -f -a "anthropic\t''
+openai\t''
+gemini\t''
+openai-compatible\t''
+replay\t''"
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l base-url -d 'Reach the provider here instead of at its own address' -r
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l model -d 'The model of every role' -r
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l evaluator-model -d 'The evaluator\'s model' -r
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l replay -d 'Replies for `--provider replay` [default: PROMPT.replay.yaml beside the prompt]' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l config -d 'A configuration file, on top of the user\'s and the project\'s' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l set -d 'Set a value of the configuration, such as `limits.maxCycles=3` or `tools=[file_read]` (again for more)' -r
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l sandbox -d 'What commands and file tools may touch' -r -f -a "read-only\t'Nothing is written'
+workspace-write\t'The folder that the run works in is written'
+off\t'Commands are not confined'"
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l max-tokens -d 'Tokens over all model calls before the run is terminated' -r
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l max-cost -d 'US dollars over all model calls before the run is terminated' -r
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l timeout -d 'Wall clock of the whole run, such as 90s or 1h 30m' -r
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l planner-model -d 'The planner\'s model' -r
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l executor-model -d 'The executor\'s model' -r
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l tools -d 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`' -r
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l deny-tool -d 'Leave a tool out, or deny the calls that match a rule (again for more)' -r
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l max-cycles -d 'Cycles before the run fails' -r
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l max-tool-calls -d 'Calls of tools before the run is terminated' -r
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l tool-timeout -d 'Milliseconds per tool call' -r
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l session -d 'Share history and memory with the runs that have the same key' -r
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand config" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l all -d 'Show defaults as well'
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l files -d 'Show which files are looked for, and which are there'
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l hermetic -d 'Read neither the user\'s configuration nor the project\'s'
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l allow-unknown -d 'Take unknown keys in files as warnings'
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l strict -d 'Fail a task that has nothing to verify: no path, no check, no criterion'
+complete -c tepa -n "__fish_tepa_using_subcommand config" -l no-session -d 'Share neither with any run, whatever the configuration says'
+complete -c tepa -n "__fish_tepa_using_subcommand config" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand config" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand config" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand schema" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
+standard\t'Plan, steps, verdict'
+verbose\t'With durations, tokens, reasoning, arguments, retries'"
+complete -c tepa -n "__fish_tepa_using_subcommand schema" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c tepa -n "__fish_tepa_using_subcommand schema" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand schema" -s q -l quiet -d 'Show nothing but errors'
+complete -c tepa -n "__fish_tepa_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tepa -n "__fish_tepa_using_subcommand schema" -s V -l version -d 'Print version'
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'
 verbose\t'With durations, tokens, reasoning, arguments, retries'"
@@ -367,14 +436,16 @@ complete -c tepa -n "__fish_tepa_using_subcommand completions" -s C -l directory
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand completions" -s V -l version -d 'Print version'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "run" -d 'Run a task'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "plan" -d 'Make the plan of a task without executing it, with what it will cost'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "validate" -d 'Check prompt and config files without calling a provider'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "runs" -d 'Make something of runs that are recorded under .tepa/runs'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "memory" -d 'Show or remove what runs left for later runs'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "completions" -d 'Print a completion script'
-complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory config schema completions help" -f -a "run" -d 'Run a task'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory config schema completions help" -f -a "plan" -d 'Make the plan of a task without executing it, with what it will cost'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory config schema completions help" -f -a "validate" -d 'Check prompt and config files without calling a provider'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory config schema completions help" -f -a "tools" -d 'Show the tools that a run has, and call one by hand'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory config schema completions help" -f -a "runs" -d 'Make something of runs that are recorded under .tepa/runs'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory config schema completions help" -f -a "memory" -d 'Show or remove what runs left for later runs'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory config schema completions help" -f -a "config" -d 'Show the configuration, each value with who said it'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory config schema completions help" -f -a "schema" -d 'Print the JSON Schema of what tepa reads or writes'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory config schema completions help" -f -a "completions" -d 'Print a completion script'
+complete -c tepa -n "__fish_tepa_using_subcommand help; and not __fish_seen_subcommand_from run plan validate tools runs memory config schema completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "list" -d 'List the tools that a run has here: built-in ones, commands, those of MCP servers'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "show" -d 'Show one tool with its parameters'
 complete -c tepa -n "__fish_tepa_using_subcommand help; and __fish_seen_subcommand_from tools" -f -a "call" -d 'Call one tool in this folder and print what it returns'

@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tepa::event::{Envelope, EventSink, Fanout, Purpose, Role, RunEvent, Subject};
-use tepa::prompt::Values;
 use tepa::secret::Secrets;
 use tepa::source::{Document, Format, SourceFile, UnknownKeys};
 
@@ -142,13 +141,12 @@ fn examples_name_their_schema_and_fit_it() {
 
 /// Returns whether tepa takes a file, and whether its published schema does.
 fn taken(form: &str, yaml: &str) -> (bool, bool) {
-    let mut document = Document::parse(SourceFile::from_text("a.yaml", yaml, Format::Yaml)).unwrap();
-    let fits = jsonschema::draft202012::new(&schema_of(form)).unwrap().is_valid(document.value());
-    let taken = match form {
-        "prompt" => tepa::prompt::load(&mut document, &Values::default(), UnknownKeys::Refuse).is_ok(),
-        _ => tepa::config::load(&document, &tepa::tools::NAMES, UnknownKeys::Refuse).is_ok(),
-    };
-    (taken, fits)
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.yaml"), yaml).unwrap();
+    let value = tepa::source::parse_yaml_value(yaml, 1_000).unwrap();
+    let fits = jsonschema::draft202012::new(&schema_of(form)).unwrap().is_valid(&value);
+    let validated = finish(tepa(folder.path()).args(["validate", "a.yaml"]));
+    (validated.status.code() == Some(0), fits)
 }
 
 #[test]

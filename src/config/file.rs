@@ -25,7 +25,7 @@ pub struct ConfigFile {
     /// Where the provider is reached instead of its own address.
     #[schemars(length(min = 1))]
     pub base_url: Option<String>,
-    /// The model of each role, or one name for all of them.
+    /// The model of each role.
     pub model: Option<ModelsFile>,
     /// When to stop.
     pub limits: Option<LimitsFile>,
