@@ -12,9 +12,11 @@ use serde_json::Value;
 
 use super::diagnostic::{Diagnostic, Diagnostics, Severity};
 use super::document::Document;
+use super::file::Format;
 use super::node::{child, segments};
 use super::wording::{
-    BOOLEAN, INTEGER, NOTHING, NUMBER, STRING, found_in_words, listed, listed_or, rule, shortened, type_names,
+    BOOLEAN, INTEGER, LIST, MAP, NOTHING, NUMBER, STRING, found_in_words, listed, listed_or, rule, shortened,
+    type_names,
 };
 use crate::text;
 
@@ -70,7 +72,7 @@ impl<'a> Violations<'a> {
                 let known = self.known_keys([error]);
                 self.unknown_keys(pointer, unexpected.iter().map(String::as_str), &known);
             }
-            Kind::Required { property } => self.missing_key(pointer, property),
+            Kind::Required { property } => self.missing_key(pointer, error, property),
             Kind::Type { kind } => self.wrong_type(pointer, error.instance(), &type_names(kind)),
             Kind::Enum { .. } | Kind::Constant { .. } => self.wrong_choice(pointer, &[error]),
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
@@ -103,7 +105,10 @@ impl<'a> Violations<'a> {
                 if self.unknown == UnknownKeys::Warn {
                     fault.severity = Severity::Warning;
                 }
-                if !known.is_empty() {
+                let home = if key.contains(['/', '~']) { None } else { self.home_of(pointer, key) };
+                if let Some(home) = home {
+                    fault.hint = Some(format!("it belongs under `{home}`"));
+                } else if !known.is_empty() {
                     let list = format!("known here: {}", listed(known));
                     fault.hint = Some(fault.hint.map_or(list.clone(), |meant| format!("{meant} {list}")));
                 }
@@ -113,11 +118,42 @@ impl<'a> Violations<'a> {
         }
     }
 
-    fn missing_key(&mut self, pointer: &str, property: &Value) {
+    fn missing_key(&mut self, pointer: &str, error: &ValidationError<'_>, property: &Value) {
         let key = property.as_str().unwrap_or_default();
         let place = if pointer.is_empty() { String::new() } else { format!(" in {}", self.subject(pointer)) };
-        let fault = Diagnostic::error("missing-key", format!("the key `{key}` is missing{place}"));
+        let mut fault = Diagnostic::error("missing-key", format!("the key `{key}` is missing{place}"));
+        if let Some(purpose) = self.purpose(error, key) {
+            fault = fault.hint(format!("`{key}`: {purpose}"));
+        }
         self.faults.push(fault.at(self.document.span_of_heading(pointer)));
+    }
+
+    /// Returns the first sentence of what the schema behind a violation says of a key.
+    fn purpose(&self, error: &ValidationError<'_>, key: &str) -> Option<String> {
+        let (schema, _) = error.schema_path().as_str().rsplit_once('/')?;
+        let words = self.schema.pointer(schema)?.get("properties")?.get(key)?.get("description")?.as_str()?;
+        let end = words.find([';', '\n']).unwrap_or(words.len());
+        let sentence = words[..end].split_once(". ").map_or(&words[..end], |(first, _)| first);
+        Some(sentence.trim_end_matches('.').to_owned())
+    }
+
+    /// Returns under which key of the map that `known` are the keys of a key would have its place.
+    fn home_of(&self, pointer: &str, key: &str) -> Option<&'a str> {
+        let root = self.schema.get("properties").and_then(Value::as_object).filter(|_| pointer.is_empty())?;
+        let resolved = |schema: &'a Value| match schema.get("$ref").and_then(Value::as_str) {
+            Some(reference) => self.schema.pointer(reference.trim_start_matches('#')).unwrap_or(schema),
+            None => schema,
+        };
+        let knows = |schema: &'a Value| {
+            let forms = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+            let item = schema.get("items");
+            std::iter::once(schema)
+                .chain(forms)
+                .chain(item)
+                .map(resolved)
+                .any(|form| form.pointer(&format!("/properties/{key}")).is_some())
+        };
+        root.iter().find(|(_, schema)| knows(resolved(schema))).map(|(name, _)| name.as_str())
     }
 
     fn wrong_type(&mut self, pointer: &str, found: &Value, expected: &[&str]) {
@@ -127,6 +163,7 @@ impl<'a> Violations<'a> {
             Diagnostic::error("type", format!("expected {names}, found {}", found_in_words(found, &written)))
                 .label(format!("expected {names}"));
         let expects = |name: &str| expected.contains(&name);
+        let json = self.document.file().format() == Format::Json;
         match found {
             Value::Number(_) | Value::Bool(_) if expects(STRING) => {
                 fault = fault.hint(format!("put it in quotes: \"{}\"", shortened(&written)));
@@ -139,8 +176,43 @@ impl<'a> Violations<'a> {
                 other if (expects(INTEGER) || expects(NUMBER)) && other.parse::<f64>().is_ok() => {
                     fault = fault.hint("remove the quotes");
                 }
+                _ if expects(LIST) => fault = fault.hint(list_of(string, json)),
+                _ if expects(MAP) => fault = fault.hint("write it as keys with values: `key: value`"),
                 _ => {}
             },
+            Value::Object(map) => {
+                let one_line = map.len() == 1 && !json && !written.contains(['\n', '{']);
+                if expects(LIST) {
+                    fault = fault.hint(if json {
+                        "put it in brackets: `[{…}]`"
+                    } else {
+                        "begin each item of the list with `- `"
+                    });
+                } else if expects(STRING) && one_line {
+                    fault = fault
+                        .hint(format!("put text with `: ` in it in quotes: \"{}\"", shortened(&written)));
+                }
+            }
+            Value::Array(_) if expects(MAP) => {
+                fault = fault.hint(if json {
+                    "write it in braces, as keys with values"
+                } else {
+                    "write it as keys with values, without `- ` in front"
+                });
+            }
+            Value::Array(_) if expects(STRING) && !json => {
+                fault = fault.hint("write it as one text; `|` begins a text of several lines");
+            }
+            Value::Null if written.is_empty() => {
+                let line = self.document.line_at(pointer);
+                let hint = match line.split_once(" #") {
+                    Some(_) if expects(STRING) => {
+                        "what follows ` #` is a comment: put text that begins with `#` in quotes"
+                    }
+                    _ => "write a value behind the `:`",
+                };
+                fault = fault.hint(hint);
+            }
             _ => {}
         }
         self.push(pointer, fault);
@@ -152,11 +224,17 @@ impl<'a> Violations<'a> {
         for choice in errors.iter().flat_map(|error| choices_of(error)).filter(|choice| !choice.is_null()) {
             choices.push(choice.as_str().map_or_else(|| choice.to_string(), str::to_owned));
         }
+        let only_true = choices == ["true"] && !found.is_string();
         let choices: Vec<&str> = choices.iter().map(String::as_str).collect();
         let found_words = found_in_words(found, &self.written(pointer));
         let fault =
             Diagnostic::error("choice", format!("expected {}, found {found_words}", listed_or(&choices)))
                 .suggest(found.as_str().unwrap_or_default(), choices.iter().copied());
+        let fault = match found.as_str() {
+            Some("true" | "false") if choices == ["true"] => fault.hint("remove the quotes"),
+            _ if only_true => fault.hint("write `true`, or leave it out"),
+            _ => fault,
+        };
         self.push(pointer, fault);
     }
 
@@ -224,6 +302,8 @@ impl<'a> Violations<'a> {
                 "form",
                 format!("{} must have exactly one of the keys {keys}", self.subject(pointer)),
             );
+            let several = found.as_object().is_some_and(|map| map.len() > 1);
+            let fault = if several { fault.hint("make each of them an item of its own") } else { fault };
             self.faults.push(fault.at(self.document.span_of_heading(pointer)));
         } else {
             self.unknown_keys(pointer, strange.into_iter(), &known);
@@ -258,6 +338,16 @@ impl<'a> Violations<'a> {
 
     fn written(&self, pointer: &str) -> Cow<'a, str> {
         self.document.written(pointer)
+    }
+}
+
+/// Returns how a text is written as a list with one item.
+fn list_of(text: &str, json: bool) -> String {
+    let shown = shortened(text);
+    if json {
+        format!("put it in brackets: [\"{shown}\"]")
+    } else {
+        format!("put it in brackets, or begin each item with `- `: [{shown}]")
     }
 }
 

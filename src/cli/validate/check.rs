@@ -172,7 +172,15 @@ fn config_faults(document: &Document, found: &Found, rules: &Rules<'_>) -> Diagn
 fn replay_faults(document: &Document, path: &Path) -> Diagnostics {
     let mut faults = document.diagnostics();
     for (reply, message) in replay::faults(document.file().text(), path) {
-        let place = reply.and_then(|number| document.span_of_value(&format!("/replies/{}", number - 1)));
+        let place = match reply {
+            Some(number) => document.span_of_value(&format!("/replies/{}", number - 1)),
+            // What is wrong with the head of the file begins with a key of it, or with what stands under `format`.
+            None => ["format", "replies"].into_iter().find_map(|key| {
+                let named = message.starts_with(&format!("`{key}`"))
+                    || key == "format" && message.starts_with("`tepa.");
+                document.span_of_value(&format!("/{key}")).filter(|_| named)
+            }),
+        };
         faults.push(Diagnostic::error("reply", message).at(place));
     }
     faults
