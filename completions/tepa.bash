@@ -723,7 +723,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__plan)
-            opts="-o -q -C -h -V --provider --base-url --model --evaluator-model --replay --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --planner-model --executor-model --tools --deny-tool --max-cycles --max-tool-calls --tool-timeout --session --no-session --output --format --log-level --color --quiet --directory --help --version"
+            opts="-o -q -C -h -V --provider --base-url --model --evaluator-model --replay --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --var --planner-model --executor-model --tools --deny-tool --max-cycles --max-tool-calls --tool-timeout --session --no-session --output --format --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -766,6 +766,10 @@ _tepa() {
                     return 0
                     ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --var)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -837,7 +841,7 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__run)
-            opts="-q -C -h -V --provider --base-url --model --evaluator-model --replay --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --planner-model --executor-model --tools --deny-tool --max-cycles --max-tool-calls --tool-timeout --session --no-session --plan --replan --approve --ask-on-fail --record --output --result --report --no-journal --log-level --color --quiet --directory --help --version"
+            opts="-q -C -h -V --provider --base-url --model --evaluator-model --replay --config --allow-unknown --strict --sandbox --max-tokens --max-cost --timeout --var --planner-model --executor-model --tools --deny-tool --max-cycles --max-tool-calls --tool-timeout --session --no-session --plan --replan --approve --ask-on-fail --record --output --result --report --no-journal --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -880,6 +884,10 @@ _tepa() {
                     return 0
                     ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --var)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1507,12 +1515,24 @@ _tepa() {
             return 0
             ;;
         tepa__subcmd__validate)
-            opts="-q -C -h -V --allow-unknown --log-level --color --quiet --directory --help --version"
+            opts="-q -C -h -V --kind --output --strict --allow-unknown --var --log-level --color --quiet --directory --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --kind)
+                    COMPREPLY=($(compgen -W "prompt config replay plan" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json github sarif" -- "${cur}"))
+                    return 0
+                    ;;
+                --var)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --log-level)
                     COMPREPLY=($(compgen -W "minimal standard verbose" -- "${cur}"))
                     return 0

@@ -19,6 +19,9 @@ use crate::digest;
 pub use file::{PromptFile, load};
 pub use variables::{ENVIRONMENT_PREFIX, Given, GivenText, ValueError, Values, VariableFile, Variables};
 
+/// What to say of a task with nothing that a verdict could be held against.
+pub const UNVERIFIABLE: &str = "the task names no path, no check and no criterion";
+
 /// The seeds' `TepaPrompt`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]

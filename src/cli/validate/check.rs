@@ -10,7 +10,7 @@ use crate::cli::args::KindArgument as Kind;
 use crate::cli::inspect;
 use crate::cli::trust;
 use crate::config::{self, Environment, Layers};
-use crate::prompt::{self, Given, ValueError, Variables};
+use crate::prompt::{self, Given, UNVERIFIABLE, ValueError, Variables};
 use crate::providers::replay;
 use crate::session::PlanFile;
 use crate::source::{Diagnostic, Diagnostics, Document, Format, SourceError, SourceFile, UnknownKeys};
@@ -137,7 +137,7 @@ fn prompt_faults(document: &mut Document, rules: &Rules<'_>, checked: &mut Check
     let mut faults = match prompt::load(document, &values, rules.unknown) {
         Ok((prompt, mut warnings)) => {
             if !prompt.is_verifiable() {
-                let message = "nothing is verified: the task names no path, no check and no criterion";
+                let message = format!("nothing is verified: {UNVERIFIABLE}");
                 let place = document.span_of_key("/expectedOutput");
                 warnings.push(Diagnostic::warning("nothing-verified", message).at(place).hint(
                     "list files with a `path`, and what has to hold of them under `criteria` or `checks`",
