@@ -10,15 +10,16 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
 use serde_json::Value;
 
+use super::advice::{Slip, homes, purpose};
 use super::diagnostic::{Diagnostic, Diagnostics, Severity};
 use super::document::Document;
 use super::file::Format;
 use super::node::{child, segments};
-use super::wording::{
-    BOOLEAN, INTEGER, LIST, MAP, NOTHING, NUMBER, STRING, found_in_words, listed, listed_or, rule, shortened,
-    type_names,
-};
+use super::wording::{NOTHING, found_in_words, listed, listed_or, rule, shortened, type_names};
 use crate::text;
+
+/// Places for a misplaced key up to which they are named; a key that is known all over tells nothing.
+const MOST_HOMES: usize = 2;
 
 /// What becomes of a key that the type does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,9 +106,9 @@ impl<'a> Violations<'a> {
                 if self.unknown == UnknownKeys::Warn {
                     fault.severity = Severity::Warning;
                 }
-                let home = if key.contains(['/', '~']) { None } else { self.home_of(pointer, key) };
-                if let Some(home) = home {
-                    fault.hint = Some(format!("it belongs under `{home}`"));
+                let homes = if pointer.is_empty() { homes(self.schema, key) } else { Vec::new() };
+                if (1..=MOST_HOMES).contains(&homes.len()) {
+                    fault.hint = Some(format!("it belongs under {}", text::ticked_or(homes)));
                 } else if !known.is_empty() {
                     let list = format!("known here: {}", listed(known));
                     fault.hint = Some(fault.hint.map_or(list.clone(), |meant| format!("{meant} {list}")));
@@ -122,38 +123,11 @@ impl<'a> Violations<'a> {
         let key = property.as_str().unwrap_or_default();
         let place = if pointer.is_empty() { String::new() } else { format!(" in {}", self.subject(pointer)) };
         let mut fault = Diagnostic::error("missing-key", format!("the key `{key}` is missing{place}"));
-        if let Some(purpose) = self.purpose(error, key) {
+        let (map, _) = error.schema_path().as_str().rsplit_once('/').unwrap_or_default();
+        if let Some(purpose) = self.schema.pointer(map).and_then(|map| purpose(map, key)) {
             fault = fault.hint(format!("`{key}`: {purpose}"));
         }
         self.faults.push(fault.at(self.document.span_of_heading(pointer)));
-    }
-
-    /// Returns the first sentence of what the schema behind a violation says of a key.
-    fn purpose(&self, error: &ValidationError<'_>, key: &str) -> Option<String> {
-        let (schema, _) = error.schema_path().as_str().rsplit_once('/')?;
-        let words = self.schema.pointer(schema)?.get("properties")?.get(key)?.get("description")?.as_str()?;
-        let end = words.find([';', '\n']).unwrap_or(words.len());
-        let sentence = words[..end].split_once(". ").map_or(&words[..end], |(first, _)| first);
-        Some(sentence.trim_end_matches('.').to_owned())
-    }
-
-    /// Returns under which key of the map that `known` are the keys of a key would have its place.
-    fn home_of(&self, pointer: &str, key: &str) -> Option<&'a str> {
-        let root = self.schema.get("properties").and_then(Value::as_object).filter(|_| pointer.is_empty())?;
-        let resolved = |schema: &'a Value| match schema.get("$ref").and_then(Value::as_str) {
-            Some(reference) => self.schema.pointer(reference.trim_start_matches('#')).unwrap_or(schema),
-            None => schema,
-        };
-        let knows = |schema: &'a Value| {
-            let forms = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
-            let item = schema.get("items");
-            std::iter::once(schema)
-                .chain(forms)
-                .chain(item)
-                .map(resolved)
-                .any(|form| form.pointer(&format!("/properties/{key}")).is_some())
-        };
-        root.iter().find(|(_, schema)| knows(resolved(schema))).map(|(name, _)| name.as_str())
     }
 
     fn wrong_type(&mut self, pointer: &str, found: &Value, expected: &[&str]) {
@@ -162,58 +136,10 @@ impl<'a> Violations<'a> {
         let mut fault =
             Diagnostic::error("type", format!("expected {names}, found {}", found_in_words(found, &written)))
                 .label(format!("expected {names}"));
-        let expects = |name: &str| expected.contains(&name);
+        let line = self.document.line_at(pointer);
         let json = self.document.file().format() == Format::Json;
-        match found {
-            Value::Number(_) | Value::Bool(_) if expects(STRING) => {
-                fault = fault.hint(format!("put it in quotes: \"{}\"", shortened(&written)));
-            }
-            Value::String(string) => match string.to_lowercase().as_str() {
-                "yes" | "no" | "on" | "off" if expects(BOOLEAN) => {
-                    fault = fault.hint("write `true` or `false`");
-                }
-                "true" | "false" if expects(BOOLEAN) => fault = fault.hint("remove the quotes"),
-                other if (expects(INTEGER) || expects(NUMBER)) && other.parse::<f64>().is_ok() => {
-                    fault = fault.hint("remove the quotes");
-                }
-                _ if expects(LIST) => fault = fault.hint(list_of(string, json)),
-                _ if expects(MAP) => fault = fault.hint("write it as keys with values: `key: value`"),
-                _ => {}
-            },
-            Value::Object(map) => {
-                let one_line = map.len() == 1 && !json && !written.contains(['\n', '{']);
-                if expects(LIST) {
-                    fault = fault.hint(if json {
-                        "put it in brackets: `[{…}]`"
-                    } else {
-                        "begin each item of the list with `- `"
-                    });
-                } else if expects(STRING) && one_line {
-                    fault = fault
-                        .hint(format!("put text with `: ` in it in quotes: \"{}\"", shortened(&written)));
-                }
-            }
-            Value::Array(_) if expects(MAP) => {
-                fault = fault.hint(if json {
-                    "write it in braces, as keys with values"
-                } else {
-                    "write it as keys with values, without `- ` in front"
-                });
-            }
-            Value::Array(_) if expects(STRING) && !json => {
-                fault = fault.hint("write it as one text; `|` begins a text of several lines");
-            }
-            Value::Null if written.is_empty() => {
-                let line = self.document.line_at(pointer);
-                let hint = match line.split_once(" #") {
-                    Some(_) if expects(STRING) => {
-                        "what follows ` #` is a comment: put text that begins with `#` in quotes"
-                    }
-                    _ => "write a value behind the `:`",
-                };
-                fault = fault.hint(hint);
-            }
-            _ => {}
+        if let Some(advice) = (Slip { found, expected, written: &written, line, json }).advice() {
+            fault = fault.hint(advice);
         }
         self.push(pointer, fault);
     }
@@ -338,16 +264,6 @@ impl<'a> Violations<'a> {
 
     fn written(&self, pointer: &str) -> Cow<'a, str> {
         self.document.written(pointer)
-    }
-}
-
-/// Returns how a text is written as a list with one item.
-fn list_of(text: &str, json: bool) -> String {
-    let shown = shortened(text);
-    if json {
-        format!("put it in brackets: [\"{shown}\"]")
-    } else {
-        format!("put it in brackets, or begin each item with `- `: [{shown}]")
     }
 }
 
