@@ -55,6 +55,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--max-tokens', '--max-tokens', [CompletionResultType]::ParameterName, 'Tokens over all model calls before the run is terminated')
             [CompletionResult]::new('--max-cost', '--max-cost', [CompletionResultType]::ParameterName, 'US dollars over all model calls before the run is terminated')
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Wall clock of the whole run, such as 90s or 1h 30m')
+            [CompletionResult]::new('--var', '--var', [CompletionResultType]::ParameterName, 'A value for `{{NAME}}` in the task, or @FILE for what is in a file, or @@VALUE for one that begins with @ (again for more)')
             [CompletionResult]::new('--planner-model', '--planner-model', [CompletionResultType]::ParameterName, 'The planner''s model')
             [CompletionResult]::new('--executor-model', '--executor-model', [CompletionResultType]::ParameterName, 'The executor''s model')
             [CompletionResult]::new('--tools', '--tools', [CompletionResultType]::ParameterName, 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`')
@@ -100,6 +101,7 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             [CompletionResult]::new('--max-tokens', '--max-tokens', [CompletionResultType]::ParameterName, 'Tokens over all model calls before the run is terminated')
             [CompletionResult]::new('--max-cost', '--max-cost', [CompletionResultType]::ParameterName, 'US dollars over all model calls before the run is terminated')
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Wall clock of the whole run, such as 90s or 1h 30m')
+            [CompletionResult]::new('--var', '--var', [CompletionResultType]::ParameterName, 'A value for `{{NAME}}` in the task, or @FILE for what is in a file, or @@VALUE for one that begins with @ (again for more)')
             [CompletionResult]::new('--planner-model', '--planner-model', [CompletionResultType]::ParameterName, 'The planner''s model')
             [CompletionResult]::new('--executor-model', '--executor-model', [CompletionResultType]::ParameterName, 'The executor''s model')
             [CompletionResult]::new('--tools', '--tools', [CompletionResultType]::ParameterName, 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`')
@@ -128,10 +130,14 @@ Register-ArgumentCompleter -Native -CommandName 'tepa' -ScriptBlock {
             break
         }
         'tepa;validate' {
+            [CompletionResult]::new('--kind', '--kind', [CompletionResultType]::ParameterName, 'Take every file for one of this kind instead of telling by what is in it')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The form of the faults: text on standard error, or data on standard output')
+            [CompletionResult]::new('--var', '--var', [CompletionResultType]::ParameterName, 'A value for `{{NAME}}` in the task, or @FILE for what is in a file, or @@VALUE for one that begins with @ (again for more)')
             [CompletionResult]::new('--log-level', '--log-level', [CompletionResultType]::ParameterName, 'How much to show')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this folder')
             [CompletionResult]::new('--directory', '--directory', [CompletionResultType]::ParameterName, 'Work in this folder')
+            [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Take warnings as faults')
             [CompletionResult]::new('--allow-unknown', '--allow-unknown', [CompletionResultType]::ParameterName, 'Take unknown keys as warnings')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show nothing but errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show nothing but errors')

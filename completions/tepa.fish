@@ -61,6 +61,7 @@ off\t'Commands are not confined'"
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-tokens -d 'Tokens over all model calls before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l max-cost -d 'US dollars over all model calls before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l timeout -d 'Wall clock of the whole run, such as 90s or 1h 30m' -r
+complete -c tepa -n "__fish_tepa_using_subcommand run" -l var -d 'A value for `{{NAME}}` in the task, or @FILE for what is in a file, or @@VALUE for one that begins with @ (again for more)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l planner-model -d 'The planner\'s model' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l executor-model -d 'The executor\'s model' -r
 complete -c tepa -n "__fish_tepa_using_subcommand run" -l tools -d 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`' -r
@@ -111,6 +112,7 @@ off\t'Commands are not confined'"
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l max-tokens -d 'Tokens over all model calls before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l max-cost -d 'US dollars over all model calls before the run is terminated' -r
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l timeout -d 'Wall clock of the whole run, such as 90s or 1h 30m' -r
+complete -c tepa -n "__fish_tepa_using_subcommand plan" -l var -d 'A value for `{{NAME}}` in the task, or @FILE for what is in a file, or @@VALUE for one that begins with @ (again for more)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l planner-model -d 'The planner\'s model' -r
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l executor-model -d 'The executor\'s model' -r
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -l tools -d 'The tools of the run, instead of all: names, or rules such as `shell_execute(git *)`' -r
@@ -139,6 +141,15 @@ complete -c tepa -n "__fish_tepa_using_subcommand plan" -l no-session -d 'Share 
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tepa -n "__fish_tepa_using_subcommand plan" -s V -l version -d 'Print version'
+complete -c tepa -n "__fish_tepa_using_subcommand validate" -l kind -d 'Take every file for one of this kind instead of telling by what is in it' -r -f -a "prompt\t'A task'
+config\t'A configuration'
+replay\t'Replies for `--provider replay`'
+plan\t'A plan of `tepa plan`'"
+complete -c tepa -n "__fish_tepa_using_subcommand validate" -l output -d 'The form of the faults: text on standard error, or data on standard output' -r -f -a "text\t'For people'
+json\t'One object with every file'
+github\t'Workflow commands, which GitHub Actions shows beside the lines'
+sarif\t'SARIF 2.1.0, which code scanners and editors read'"
+complete -c tepa -n "__fish_tepa_using_subcommand validate" -l var -d 'A value for `{{NAME}}` in the task, or @FILE for what is in a file, or @@VALUE for one that begins with @ (again for more)' -r
 complete -c tepa -n "__fish_tepa_using_subcommand validate" -l log-level -d 'How much to show' -r -f -a "minimal\t'The final line only'
 standard\t'Plan, steps, verdict'
 verbose\t'With durations, tokens, reasoning, arguments, retries'"
@@ -146,6 +157,7 @@ complete -c tepa -n "__fish_tepa_using_subcommand validate" -l color -d 'When to
 always\t'Always'
 never\t'Never'"
 complete -c tepa -n "__fish_tepa_using_subcommand validate" -s C -l directory -d 'Work in this folder' -r -F
+complete -c tepa -n "__fish_tepa_using_subcommand validate" -l strict -d 'Take warnings as faults'
 complete -c tepa -n "__fish_tepa_using_subcommand validate" -l allow-unknown -d 'Take unknown keys as warnings'
 complete -c tepa -n "__fish_tepa_using_subcommand validate" -s q -l quiet -d 'Show nothing but errors'
 complete -c tepa -n "__fish_tepa_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'

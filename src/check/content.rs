@@ -116,7 +116,15 @@ impl TryFrom<Value> for CheckSchema {
 
     fn try_from(schema: Value) -> Result<Self, String> {
         let validator = jsonschema::options().build(&schema);
-        let validator = validator.map_err(|error| format!("this is not a JSON Schema: {error}"))?;
+        let validator = validator.map_err(|error| {
+            let place = error.instance_path().as_str();
+            let why = match place {
+                "" => error.to_string(),
+                _ if place.ends_with("/type") => format!("{} is no type", error.instance()),
+                _ => format!("at `{place}`, {error}"),
+            };
+            format!("this is not a JSON Schema: {why}")
+        })?;
         Ok(Self { schema, validator: Arc::new(validator) })
     }
 }

@@ -18,7 +18,7 @@ use super::{Pipeline, approval, artifacts, evaluator, executor, planner, step, t
 use crate::event::{Fanout, RunEvent};
 use crate::outcome::{Artifact, Estimate, Reason, RunResult, Settlement, Spending};
 use crate::plan::Plan;
-use crate::prompt::Prompt;
+use crate::prompt::{Prompt, UNVERIFIABLE};
 use crate::text;
 
 /// The share of a run's time after which a person is told.
@@ -177,7 +177,7 @@ impl Run<'_> {
     fn warn_of_judging(&self) -> Result<(), Stop> {
         let config = &self.pipeline.config;
         if !self.read(|state| state.prompt().is_verifiable()) {
-            let message = "the task names no path, no check and no criterion";
+            let message = UNVERIFIABLE;
             if config.evaluator.strict {
                 return Err(Stop::new(Reason::NothingVerified, message));
             }

@@ -45,10 +45,15 @@ pub fn load(
     let document = &*document;
     let (file, mut faults) = decode::<PromptFile>(document, unknown);
     // The rules below read the tree itself, so that they find their faults beside those of the schema.
-    check_blank(document.value(), "", document, &mut faults);
-    check_paths(document, &mut faults);
-    checks::check(document, &mut faults);
+    let mut own = document.diagnostics();
+    check_blank(document.value(), "", document, &mut own);
+    check_paths(document, &mut own);
+    checks::check(document, &mut own);
+    // What decoding says of a value without its place is said there with it.
+    faults.retain(|fault| fault.code != "value" || !own.iter().any(|other| other.message == fault.message));
+    faults.extend(own);
     filled.forgive(&mut faults);
+    filled.explain(&mut faults);
     faults.extend(of_variables);
     match file {
         Some(file) if !faults.has_errors() => {

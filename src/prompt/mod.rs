@@ -7,7 +7,11 @@ mod file;
 mod publish;
 mod variables;
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::check::{Check, Holds};
@@ -16,6 +20,9 @@ use crate::digest;
 pub use file::{PromptFile, load};
 pub use publish::schema;
 pub use variables::{ENVIRONMENT_PREFIX, Given, GivenText, ValueError, Values, VariableFile, Variables};
+
+/// What to say of a task with nothing that a verdict could be held against.
+pub const UNVERIFIABLE: &str = "the task names no path, no check and no criterion";
 
 /// The seeds' `TepaPrompt`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -112,12 +119,27 @@ impl Serialize for ExpectedOutput {
 }
 
 impl<'de> Deserialize<'de> for ExpectedOutput {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        use serde::de::Error as _;
-        match Value::deserialize(deserializer)? {
-            Value::String(text) => Ok(Self::Text(text)),
-            list => serde_json::from_value(list).map(Self::List).map_err(D::Error::custom),
-        }
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ExpectedOutputVisitor)
+    }
+}
+
+/// Reads item by item, so that what is wrong with one is known by its place.
+struct ExpectedOutputVisitor;
+
+impl<'de> Visitor<'de> for ExpectedOutputVisitor {
+    type Value = ExpectedOutput;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string or a list")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<ExpectedOutput, E> {
+        Ok(ExpectedOutput::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<ExpectedOutput, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(items)).map(ExpectedOutput::List)
     }
 }
 

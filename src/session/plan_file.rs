@@ -118,7 +118,12 @@ impl PlanFile {
         if let Err(e) = serde_path_to_error::deserialize::<_, Self>(value) {
             let place = e.path().to_string();
             let place = if place == "." { String::new() } else { pointer("", &place) };
-            faults.push((place, e.into_inner().to_string()));
+            let message = e.into_inner().to_string();
+            let message = match message.strip_prefix("missing field ") {
+                Some(key) => format!("the key {key} is missing"),
+                None => message,
+            };
+            faults.push((place, message));
         }
         let plan = &value["plan"];
         for fault in unknown_keys(plan) {
@@ -140,7 +145,7 @@ impl PlanFile {
         };
         let placed = wrong.into_iter().flatten().map(|fault| {
             let place = fault.split(' ').next().filter(|word| word.contains(['[', '.']));
-            (place.map_or("/plan".to_owned(), |place| pointer("/plan", place)), fault)
+            (place.map_or("/plan/steps".to_owned(), |place| pointer("/plan", place)), fault)
         });
         faults.extend(placed);
         faults

@@ -75,6 +75,13 @@ impl Diagnostic {
         self
     }
 
+    /// Sets the hint unless there is a better one.
+    #[must_use]
+    pub fn hint_if_none(mut self, hint: impl Into<String>) -> Self {
+        self.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
     /// Sets a "did you mean" hint if one of the candidates is close to the word.
     #[must_use]
     pub fn suggest<'a>(mut self, word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Self {
@@ -133,6 +140,12 @@ impl Diagnostics {
     /// Adds all of another collection about the same file.
     pub fn extend(&mut self, others: Self) {
         others.items.into_iter().for_each(|item| self.push(item));
+    }
+
+    /// Changes what is there.
+    pub fn amend(&mut self, change: impl FnMut(&mut Diagnostic)) {
+        self.items.iter_mut().for_each(change);
+        self.seen = self.items.iter().cloned().collect();
     }
 
     /// Keeps what is wanted.

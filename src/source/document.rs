@@ -90,6 +90,12 @@ impl Document {
         }
     }
 
+    /// Returns the line that the value under a pointer begins on.
+    pub(super) fn line_at(&self, pointer: &str) -> &str {
+        let line = self.span_of_value(pointer).map(|span| self.file.position(span.start).line);
+        line.map_or("", |line| self.file.slice(self.file.line_span(line)))
+    }
+
     /// Returns how the value under a pointer is written, or what took its place.
     pub(super) fn written(&self, pointer: &str) -> Cow<'_, str> {
         match self.value.pointer(pointer) {

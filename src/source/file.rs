@@ -100,6 +100,9 @@ impl SourceError {
             Self::UnknownExtension { suggestion: Some(known), .. } => {
                 Some(format!("did you mean `.{known}`?"))
             }
+            Self::UnknownExtension { suggestion: None, .. } => {
+                Some("let the name say what is in it: `.yaml` or `.json`".to_owned())
+            }
             _ => None,
         }
     }
@@ -285,8 +288,9 @@ mod tests {
         let (message, hint) = refusal("a.yanl", b"goal: x");
         assert_eq!(message, "`a.yanl` does not end in `.yaml`, `.yml` or `.json`");
         assert_eq!(hint.as_deref(), Some("did you mean `.yaml`?"));
-        assert_eq!(refusal("a.exe", b"goal: x").1, None);
-        assert_eq!(refusal("a", b"goal: x").1, None);
+        for name in ["a.exe", "a"] {
+            assert!(refusal(name, b"goal: x").1.unwrap().contains("`.yaml` or `.json`"));
+        }
     }
 
     #[test]

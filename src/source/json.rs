@@ -18,6 +18,7 @@ pub(super) fn check(file: &SourceFile) -> Result<(), Diagnostic> {
         start -= 1;
     }
     let end = start + file.slice(Span { start, end: line.end }).chars().next().map_or(0, char::len_utf8);
+    let rest = &file.text()[start..];
     let message = error.to_string();
     let message = message.rfind(" at line ").map_or(message.as_str(), |place| &message[..place]);
     let fault = match (error.classify(), message) {
@@ -36,10 +37,48 @@ pub(super) fn check(file: &SourceFile) -> Result<(), Diagnostic> {
             Diagnostic::error("placeholder", "a placeholder has to stand inside a string")
                 .hint(format!("put the whole value in double quotes, for example {quoted}"))
         }
-        (_, "key must be a string") => Diagnostic::error("syntax", "a key must be a string in double quotes"),
-        (_, "trailing characters") => Diagnostic::error("syntax", "the file goes on after its value"),
-        (_, "expected value") => Diagnostic::error("syntax", "a JSON value is expected here"),
+        (_, "key must be a string") => {
+            hinted("a key must be a string in double quotes", rest).hint_if_none("write it like `\"goal\"`")
+        }
+        (_, "trailing characters") => hinted("the file goes on after its value", rest)
+            .hint_if_none("a file holds one value: check the brackets, or take out what follows"),
+        (_, "expected value") => hinted("a JSON value is expected here", rest),
+        (_, "expected `,` or `}`" | "expected `,` or `]`") => {
+            hinted("a comma or a closing bracket is missing before this", rest)
+        }
+        (_, "invalid escape") => Diagnostic::error(
+            "syntax",
+            "a `\\` in this string stands before a character that it means nothing with",
+        )
+        .hint("write `\\\\` for the character itself"),
+        (_, "invalid number") => Diagnostic::error("syntax", "this is no number of JSON")
+            .hint("write no zeros in front and no point without digits on both sides, or put it in quotes"),
+        (_, message) if message.starts_with("control character") => {
+            Diagnostic::error("syntax", "a string ends on the line that it begins on, and holds no tab")
+                .hint("write `\\n` for a line break and `\\t` for a tab")
+        }
         (_, message) => Diagnostic::error("syntax", message),
     };
     Err(fault.at(Span { start, end }))
+}
+
+/// Returns a fault with what is to be done about the slips that people make most, by what stands where JSON ends.
+fn hinted(message: &str, rest: &str) -> Diagnostic {
+    let fault = Diagnostic::error("syntax", message);
+    let word: String = rest.chars().take_while(char::is_ascii_alphabetic).collect();
+    let is_key = rest[word.len()..].trim_start().starts_with(':') && !word.is_empty();
+    match rest.as_bytes().first() {
+        Some(b'/' | b'#') => Diagnostic::error("syntax", "JSON has no comments")
+            .hint("take it out, or write YAML, where `#` begins a comment"),
+        Some(b'\'') => fault.hint("strings stand in double quotes: write `\"` for `'`"),
+        _ if ["true", "false", "null"].contains(&word.to_lowercase().as_str()) => {
+            fault.hint(format!("write `{}`", word.to_lowercase()))
+        }
+        _ if word == "None" => fault.hint("write `null`"),
+        _ if is_key && message.contains("value") => {
+            fault.hint("this looks like YAML: let the name of the file end in `.yaml`")
+        }
+        _ if !word.is_empty() && message.contains("value") => fault.hint("put text in double quotes"),
+        _ => fault,
+    }
 }

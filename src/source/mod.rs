@@ -4,6 +4,7 @@
 //! [`decode`] (shape, collects every fault), then the caller's own rules, which add to the same [`Diagnostics`].
 //! It refuses to guess: what a file seems to say and what it means must be the same.
 
+mod advice;
 mod diagnostic;
 mod document;
 mod file;

@@ -10,13 +10,16 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
 use serde_json::Value;
 
+use super::advice::{Slip, homes, purpose};
 use super::diagnostic::{Diagnostic, Diagnostics, Severity};
 use super::document::Document;
+use super::file::Format;
 use super::node::{child, segments};
-use super::wording::{
-    BOOLEAN, INTEGER, NOTHING, NUMBER, STRING, found_in_words, listed, listed_or, rule, shortened, type_names,
-};
+use super::wording::{NOTHING, found_in_words, listed, listed_or, rule, shortened, type_names};
 use crate::text;
+
+/// Places for a misplaced key up to which they are named; a key that is known all over tells nothing.
+const MOST_HOMES: usize = 2;
 
 /// What becomes of a key that the type does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +73,7 @@ impl<'a> Violations<'a> {
                 let known = self.known_keys([error]);
                 self.unknown_keys(pointer, unexpected.iter().map(String::as_str), &known);
             }
-            Kind::Required { property } => self.missing_key(pointer, property),
+            Kind::Required { property } => self.missing_key(pointer, error, property),
             Kind::Type { kind } => self.wrong_type(pointer, error.instance(), &type_names(kind)),
             Kind::Enum { .. } | Kind::Constant { .. } => self.wrong_choice(pointer, &[error]),
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
@@ -105,7 +108,10 @@ impl<'a> Violations<'a> {
                 }
                 // What is there for editors, such as `$schema`, is not what anybody looks for.
                 let told: Vec<&str> = known.iter().copied().filter(|key| !key.starts_with('$')).collect();
-                if !told.is_empty() {
+                let homes = if pointer.is_empty() { homes(self.schema, key) } else { Vec::new() };
+                if (1..=MOST_HOMES).contains(&homes.len()) {
+                    fault.hint = Some(format!("it belongs under {}", text::ticked_or(homes)));
+                } else if !told.is_empty() {
                     let list = format!("known here: {}", listed(&told));
                     fault.hint = Some(fault.hint.map_or(list.clone(), |meant| format!("{meant} {list}")));
                 }
@@ -115,10 +121,14 @@ impl<'a> Violations<'a> {
         }
     }
 
-    fn missing_key(&mut self, pointer: &str, property: &Value) {
+    fn missing_key(&mut self, pointer: &str, error: &ValidationError<'_>, property: &Value) {
         let key = property.as_str().unwrap_or_default();
         let place = if pointer.is_empty() { String::new() } else { format!(" in {}", self.subject(pointer)) };
-        let fault = Diagnostic::error("missing-key", format!("the key `{key}` is missing{place}"));
+        let mut fault = Diagnostic::error("missing-key", format!("the key `{key}` is missing{place}"));
+        let (map, _) = error.schema_path().as_str().rsplit_once('/').unwrap_or_default();
+        if let Some(purpose) = self.schema.pointer(map).and_then(|map| purpose(map, key)) {
+            fault = fault.hint(format!("`{key}`: {purpose}"));
+        }
         self.faults.push(fault.at(self.document.span_of_heading(pointer)));
     }
 
@@ -128,22 +138,10 @@ impl<'a> Violations<'a> {
         let mut fault =
             Diagnostic::error("type", format!("expected {names}, found {}", found_in_words(found, &written)))
                 .label(format!("expected {names}"));
-        let expects = |name: &str| expected.contains(&name);
-        match found {
-            Value::Number(_) | Value::Bool(_) if expects(STRING) => {
-                fault = fault.hint(format!("put it in quotes: \"{}\"", shortened(&written)));
-            }
-            Value::String(string) => match string.to_lowercase().as_str() {
-                "yes" | "no" | "on" | "off" if expects(BOOLEAN) => {
-                    fault = fault.hint("write `true` or `false`");
-                }
-                "true" | "false" if expects(BOOLEAN) => fault = fault.hint("remove the quotes"),
-                other if (expects(INTEGER) || expects(NUMBER)) && other.parse::<f64>().is_ok() => {
-                    fault = fault.hint("remove the quotes");
-                }
-                _ => {}
-            },
-            _ => {}
+        let line = self.document.line_at(pointer);
+        let json = self.document.file().format() == Format::Json;
+        if let Some(advice) = (Slip { found, expected, written: &written, line, json }).advice() {
+            fault = fault.hint(advice);
         }
         self.push(pointer, fault);
     }
@@ -154,11 +152,17 @@ impl<'a> Violations<'a> {
         for choice in errors.iter().flat_map(|error| choices_of(error)).filter(|choice| !choice.is_null()) {
             choices.push(choice.as_str().map_or_else(|| choice.to_string(), str::to_owned));
         }
+        let only_true = choices == ["true"] && !found.is_string();
         let choices: Vec<&str> = choices.iter().map(String::as_str).collect();
         let found_words = found_in_words(found, &self.written(pointer));
         let fault =
             Diagnostic::error("choice", format!("expected {}, found {found_words}", listed_or(&choices)))
                 .suggest(found.as_str().unwrap_or_default(), choices.iter().copied());
+        let fault = match found.as_str() {
+            Some("true" | "false") if choices == ["true"] => fault.hint("remove the quotes"),
+            _ if only_true => fault.hint("write `true`, or leave it out"),
+            _ => fault,
+        };
         self.push(pointer, fault);
     }
 
@@ -226,6 +230,8 @@ impl<'a> Violations<'a> {
                 "form",
                 format!("{} must have exactly one of the keys {keys}", self.subject(pointer)),
             );
+            let several = found.as_object().is_some_and(|map| map.len() > 1);
+            let fault = if several { fault.hint("make each of them an item of its own") } else { fault };
             self.faults.push(fault.at(self.document.span_of_heading(pointer)));
         } else {
             self.unknown_keys(pointer, strange.into_iter(), &known);

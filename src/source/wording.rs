@@ -18,6 +18,8 @@ pub(super) const STRING: &str = "a string";
 pub(super) const NUMBER: &str = "a number";
 pub(super) const INTEGER: &str = "a whole number";
 pub(super) const BOOLEAN: &str = "`true` or `false`";
+pub(super) const LIST: &str = "a list";
+pub(super) const MAP: &str = "a map";
 pub(super) const NOTHING: &str = "nothing";
 
 /// Returns the expected kinds of value, without the null of an optional key.
@@ -28,8 +30,8 @@ pub(super) fn type_names(kind: &TypeKind) -> Vec<&'static str> {
         JsonType::Integer => INTEGER,
         JsonType::Number => NUMBER,
         JsonType::String => STRING,
-        JsonType::Array => "a list",
-        JsonType::Object => "a map",
+        JsonType::Array => LIST,
+        JsonType::Object => MAP,
     };
     match kind {
         TypeKind::Single(kind) => vec![name(*kind)],

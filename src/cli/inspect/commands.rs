@@ -39,11 +39,7 @@ pub(in crate::cli) fn in_config(document: &Document, environment: &Environment, 
     let root = document.value();
     let mut look = Look { document, environment, outputs: Vec::new(), faults };
     for (point, hooks) in root.get("events").and_then(Value::as_object).into_iter().flatten() {
-        look.in_list(
-            hooks,
-            &format!("/events/{}", Document::pointer_below("", point).trim_start_matches('/')),
-            "command",
-        );
+        look.in_list(hooks, &Document::pointer_below("/events", point), "command");
     }
     for list in ["/turn/input", "/turn/output", "/cycle/input", "/cycle/output"] {
         if let Some(stages) = root.pointer(list) {

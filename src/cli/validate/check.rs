@@ -10,7 +10,7 @@ use crate::cli::args::KindArgument as Kind;
 use crate::cli::inspect;
 use crate::cli::trust;
 use crate::config::{self, Environment, Layers};
-use crate::prompt::{self, Given, ValueError, Variables};
+use crate::prompt::{self, Given, UNVERIFIABLE, ValueError, Variables};
 use crate::providers::replay;
 use crate::session::PlanFile;
 use crate::source::{Diagnostic, Diagnostics, Document, Format, SourceError, SourceFile, UnknownKeys};
@@ -137,7 +137,7 @@ fn prompt_faults(document: &mut Document, rules: &Rules<'_>, checked: &mut Check
     let mut faults = match prompt::load(document, &values, rules.unknown) {
         Ok((prompt, mut warnings)) => {
             if !prompt.is_verifiable() {
-                let message = "nothing is verified: the task names no path, no check and no criterion";
+                let message = format!("nothing is verified: {UNVERIFIABLE}");
                 let place = document.span_of_key("/expectedOutput");
                 warnings.push(Diagnostic::warning("nothing-verified", message).at(place).hint(
                     "list files with a `path`, and what has to hold of them under `criteria` or `checks`",
@@ -172,7 +172,15 @@ fn config_faults(document: &Document, found: &Found, rules: &Rules<'_>) -> Diagn
 fn replay_faults(document: &Document, path: &Path) -> Diagnostics {
     let mut faults = document.diagnostics();
     for (reply, message) in replay::faults(document.file().text(), path) {
-        let place = reply.and_then(|number| document.span_of_value(&format!("/replies/{}", number - 1)));
+        let place = match reply {
+            Some(number) => document.span_of_value(&format!("/replies/{}", number - 1)),
+            // What is wrong with the head of the file begins with a key of it, or with what stands under `format`.
+            None => ["format", "replies"].into_iter().find_map(|key| {
+                let named = message.starts_with(&format!("`{key}`"))
+                    || key == "format" && message.starts_with("`tepa.");
+                document.span_of_value(&format!("/{key}")).filter(|_| named)
+            }),
+        };
         faults.push(Diagnostic::error("reply", message).at(place));
     }
     faults

@@ -2,12 +2,12 @@
 //!
 //! It follows no link into a folder and looks into no folder that belongs to other programs: those hold copies, and other people's files.
 
-use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
+use indexmap::IndexMap;
 
 use crate::config::Environment;
 use crate::error::Error;
@@ -45,10 +45,13 @@ pub(super) fn find(paths: &[PathBuf], environment: &Environment) -> Result<Vec<F
             all.push(Found { name: written.display().to_string(), path: place, named: true });
         }
     }
-    let mut seen = HashSet::new();
-    let place = |found: &Found| found.path.canonicalize().unwrap_or_else(|_| found.path.clone());
-    all.retain(|found| seen.insert(place(found)));
-    Ok(all)
+    let mut once: IndexMap<PathBuf, Found> = IndexMap::new();
+    for found in all {
+        let place = found.path.canonicalize().unwrap_or_else(|_| found.path.clone());
+        let named = found.named;
+        once.entry(place).or_insert(found).named |= named;
+    }
+    Ok(once.into_values().collect())
 }
 
 /// A path with stars in it.

@@ -29,16 +29,17 @@ pub(super) fn text(files: &[Checked], ending: &Ending, ui: &Ui) {
         return;
     }
     let checked = text::plural("file", ending.checked);
-    let mut verdict = match ending.broken {
-        0 => "no faults".to_owned(),
-        broken => format!("{broken} with faults"),
-    };
-    for (count, words) in [(ending.unreadable, "could not be read"), (ending.passed_over, "passed over")] {
-        if count > 0 {
-            verdict = format!("{verdict}, {count} {words}");
-        }
+    let counts = [
+        (ending.broken, "with faults"),
+        (ending.unreadable, "could not be read"),
+        (ending.passed_over, "passed over"),
+    ];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let mut words: Vec<String> = counts.map(|(count, words)| format!("{count} {words}")).collect();
+    if ending.broken == 0 && ending.checked > 0 {
+        words.insert(0, "no faults".to_owned());
     }
-    ui.say(&format!("{checked} checked: {verdict}\n"));
+    ui.say(&format!("{checked} checked: {}\n", words.join(", ")));
 }
 
 pub(super) fn json(files: &[Checked], ending: &Ending) -> Result<String, Error> {

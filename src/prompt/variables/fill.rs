@@ -18,14 +18,30 @@ const OF_THE_VALUE: [&str; 7] = ["value", "contradiction", "range", "size", "emp
 
 /// What was filled with something that only stands in for a value.
 #[derive(Debug, Default)]
-pub(in crate::prompt) struct Filled(Vec<Span>);
+pub(in crate::prompt) struct Filled {
+    stand_ins: Vec<Span>,
+    /// Where a variable of text is all that a value is, with its name.
+    texts: Vec<(Span, String)>,
+}
 
 impl Filled {
     /// Takes out the faults that only the values have that stand in for others.
     pub(in crate::prompt) fn forgive(&self, faults: &mut Diagnostics) {
         faults.retain(|fault| {
-            let covers = |span: Span| self.0.iter().any(|own| span.start <= own.start && own.end <= span.end);
+            let covers =
+                |span: Span| self.stand_ins.iter().any(|own| span.start <= own.start && own.end <= span.end);
             !(OF_THE_VALUE.contains(&fault.code) && fault.span.is_some_and(covers))
+        });
+    }
+
+    /// Says of text in the place of something else that its variable may have another type.
+    pub(in crate::prompt) fn explain(&self, faults: &mut Diagnostics) {
+        faults.amend(|fault| {
+            let variable =
+                self.texts.iter().find(|(span, _)| fault.code == "type" && fault.span == Some(*span));
+            if let Some((_, name)) = variable {
+                fault.hint = Some(format!("the variable `{name}` is text: declare another `type` for it"));
+            }
         });
     }
 }
@@ -34,7 +50,7 @@ impl Filled {
 pub(in crate::prompt) fn fill(document: &mut Document, values: &Values, faults: &mut Diagnostics) -> Filled {
     let variables = Variables::of(document);
     let mut used = HashSet::new();
-    let mut stand_ins = Vec::new();
+    let mut done = Filled::default();
     let mut filled = Vec::new();
     for key in FILLED {
         let mut place = Vec::new();
@@ -54,12 +70,17 @@ pub(in crate::prompt) fn fill(document: &mut Document, values: &Values, faults: 
                         faults.push(undefined(document, span, name, written, &variables));
                     }
                     Some(filling) if filling.stands_in => {
-                        stand_ins.extend([span, document.span_of_key(&pointer)].into_iter().flatten());
+                        done.stand_ins.extend([span, document.span_of_key(&pointer)].into_iter().flatten());
                     }
                     Some(_) => {}
                 }
             }
             let unchanged = pieces == [Piece::Text(text)];
+            if let [Piece::Placeholder { name, .. }] = pieces[..]
+                && variables.iter().any(|variable| variable.name == name && variable.kind == Kind::String)
+            {
+                done.texts.extend(span.map(|span| (span, name.to_owned())));
+            }
             if known && !unchanged {
                 filled.push((pointer, value_of(&pieces, values)));
             }
@@ -69,7 +90,7 @@ pub(in crate::prompt) fn fill(document: &mut Document, values: &Values, faults: 
         document.replace_scalar(&pointer, value);
     }
     declarations(document, &used, faults);
-    Filled(stand_ins)
+    done
 }
 
 /// Returns every text below a value, with its place.
@@ -179,9 +200,11 @@ fn declarations(document: &Document, used: &HashSet<String>, faults: &mut Diagno
             for piece in pieces(text) {
                 let Piece::Placeholder { written, .. } = piece else { continue };
                 let literally = as_characters(document, span, written);
-                let fault =
-                    Diagnostic::error("variable-in-variable", "a declaration is not filled with variables")
-                        .at(place_of(document, span, written));
+                let fault = Diagnostic::error(
+                    "variable-in-variable",
+                    "placeholders are not filled in under `variables`",
+                )
+                .at(place_of(document, span, written));
                 faults.push(fault.hint(format!("write {literally} for the characters themselves")));
             }
         }
@@ -201,6 +224,7 @@ fn default(document: &Document, name: &str, declaration: &Value, pointer: &str, 
             let message = format!("the default of `{name}` is not of its type: expected {}", kind.expected());
             let hint = match (kind, default) {
                 (Kind::String, Value::Null) => r#"write `""` for the empty text"#.to_owned(),
+                (kind, Value::String(text)) if kind.read(text).is_some() => "remove the quotes".to_owned(),
                 (Kind::String, other) => format!("put it in quotes, or write `type: {}`", type_of(other)),
                 _ => format!("a variable of this default has `type: {}`", type_of(default)),
             };

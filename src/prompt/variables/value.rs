@@ -152,7 +152,7 @@ impl Variables {
 }
 
 impl Kind {
-    fn read(self, text: &str) -> Option<Value> {
+    pub(super) fn read(self, text: &str) -> Option<Value> {
         let whole =
             || text.parse::<i64>().map(Number::from).or_else(|_| text.parse::<u64>().map(Number::from));
         match self {

@@ -7,6 +7,7 @@ use super::{MAX_DEPTH, known_span};
 use crate::source::diagnostic::Diagnostic;
 use crate::source::file::SourceFile;
 use crate::source::span::{Position, Span};
+use crate::text;
 
 /// Returns a refusal of the parser as a diagnostic.
 pub(super) fn in_words(file: &SourceFile, error: &Error, max_nodes: usize) -> Diagnostic {
@@ -32,6 +33,7 @@ pub(super) fn in_words(file: &SourceFile, error: &Error, max_nodes: usize) -> Di
             let key = key.as_deref().map_or_else(|| "a key".to_owned(), |key| format!("the key `{key}`"));
             Diagnostic::error("duplicate-key", format!("{key} is given twice in one map"))
                 .label("already given above")
+                .hint("keep one of them")
         }
         Error::MultipleDocuments { .. } | Error::Budget { breach: BudgetBreach::Documents { .. }, .. } => {
             Diagnostic::error("documents", "the file holds more than one document")
@@ -43,8 +45,10 @@ pub(super) fn in_words(file: &SourceFile, error: &Error, max_nodes: usize) -> Di
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. } => too_complex(),
-        Error::UnknownAnchor { .. } => Diagnostic::error("alias", "there is no anchor for this alias")
-            .hint("put text that begins with `*` in quotes"),
+        Error::UnknownAnchor { .. } => {
+            Diagnostic::error("alias", "a `*` begins an alias, and there is no anchor of this name")
+                .hint("put text that begins with `*` in quotes")
+        }
         Error::RecursiveReferencesRequireWeakTypes { .. } => {
             Diagnostic::error("alias", "this alias stands inside its own anchor")
         }
@@ -56,7 +60,11 @@ pub(super) fn in_words(file: &SourceFile, error: &Error, max_nodes: usize) -> Di
         Error::NullIntoString { .. } | Error::Unexpected { expected: "string scalar", .. } => {
             Diagnostic::error("key", "a key must be text")
         }
-        other => syntax(&UserMessageFormatter.format_message(other)),
+        other => {
+            let message = UserMessageFormatter.format_message(other);
+            let colon = span.filter(|_| message.starts_with("mapping values are not allowed"));
+            colon.map_or_else(|| syntax(&message), |span| misplaced_colon(file, span))
+        }
     };
     match span.and_then(|span| unquoted_placeholder(file, span)) {
         Some(place) if matches!(fault.code, "key" | "syntax") => {
@@ -65,6 +73,36 @@ pub(super) fn in_words(file: &SourceFile, error: &Error, max_nodes: usize) -> Di
             Diagnostic::error("placeholder", message).at(place).hint(hint)
         }
         _ => fault.at(span),
+    }
+}
+
+/// Says what is most likely meant with a `:` where none can be: the line itself tells, or the one before it.
+fn misplaced_colon(file: &SourceFile, span: Span) -> Diagnostic {
+    let number = file.position(span.start).line;
+    let line = file.line_span(number);
+    let before = file.slice(Span { start: line.start, end: span.start });
+    let text = file.slice(line).trim();
+    let fault = |message: &str| Diagnostic::error("syntax", message);
+    if let Some((key, value)) = text.split_once(": ").filter(|_| before.contains(": ")) {
+        let quoted = format!("{key}: \"{}\"", value.replace('"', "\\\""));
+        let quoted = text::truncate(&quoted, 60).into_owned();
+        return fault("a value with `: ` in it has to stand in quotes").hint(format!("write {quoted}"));
+    }
+    let earlier = (1..number).rev().map(|line| file.slice(file.line_span(line)).trim());
+    let earlier = earlier.into_iter().find(|line| !line.is_empty() && !line.starts_with('#'));
+    let blank = |line: &&str| {
+        line.starts_with('-') && !line.starts_with("- ")
+            || line.contains(':') && !line.contains(": ") && !line.ends_with(':')
+    };
+    match earlier.filter(blank) {
+        Some(line) if line.starts_with('-') => fault("this continues a line that is no item of a list")
+            .hint(format!("a `-` needs a blank behind it: `- {}`", text::truncate(&line[1..], 40))),
+        Some(line) => fault("this follows a line that is no key with a value").hint(format!(
+            "a `:` needs a blank behind it: `{}`",
+            text::truncate(&line.replacen(':', ": ", 1), 40)
+        )),
+        None => fault("this key is indented deeper than the one above, which has a value already")
+            .hint("give keys of one map the same indentation"),
     }
 }
 
@@ -81,12 +119,17 @@ fn unquoted_placeholder(file: &SourceFile, span: Span) -> Option<Span> {
 
 /// Returns a syntax error in plainer words than the parser's where it is a slip that people make often.
 fn syntax(message: &str) -> Diagnostic {
-    const PLAINER: [(&str, &str, &str); 6] = [
+    const PLAINER: [(&str, &str, &str); 7] = [
         ("tabs disallowed", "a tab cannot indent YAML", "indent with spaces"),
         (
-            "mapping values are not allowed",
-            "a `:` is not allowed here",
-            "put a value that contains `: ` in quotes, or check the indentation",
+            "invalid trailing content after",
+            "the text in quotes has ended before this",
+            "within the quotes write `''` for `'`, or `\\\"` for `\"`; or leave the quotes out",
+        ),
+        (
+            "while parsing a quoted scalar, found unknown escape character",
+            "a `\\` in this text stands before a letter that it means nothing with",
+            "write `\\\\` for the character itself, or put the text in single quotes",
         ),
         ("unclosed quote", "this quote is never closed", "put the same quote at the end of the text"),
         (
@@ -115,6 +158,11 @@ fn syntax(message: &str) -> Diagnostic {
     let after = |start: &str| message.strip_prefix(start).and_then(|rest| rest.chars().next());
     if let Some(bracket) = after("unclosed bracket '") {
         return fault(&format!("this `{bracket}` is never closed"));
+    }
+    if let Some((open, close)) =
+        message.strip_prefix("mismatched bracket '").and_then(|rest| rest.split_once("' closed by '"))
+    {
+        return fault(&format!("this `{open}` is closed by a `{}`", close.trim_end_matches('\'')));
     }
     match after("unexpected character: `") {
         Some(character) if character.is_control() => {

@@ -1,0 +1,197 @@
+//! `tepa validate` through the program: what it looks at, in which order it tells, and the forms that programs read.
+
+#![cfg(test)]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use support::{finish, tepa, text};
+
+const GOOD: &str = "goal: g\ncontext: {}\nexpectedOutput: [{path: a.txt, description: d}]\n";
+const BAD: &str = "goal: g\ncontext: {}\nexpectedOutput: [{path: ../a.txt, description: d}]\n";
+
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    folder
+}
+
+fn validate(folder: &Path, arguments: &[&str]) -> Output {
+    finish(tepa(folder).arg("validate").args(arguments))
+}
+
+fn data(folder: &Path, format: &str, code: i32, paths: &[&str]) -> Value {
+    let output = finish(tepa(folder).args(["validate", "--output", format]).args(paths));
+    assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_folder_is_looked_through_and_what_is_not_for_tepa_is_counted() {
+    let folder = folder(&[
+        ("prompts/good.yaml", GOOD),
+        ("prompts/deep/bad.json", &json!({"goal": "g", "context": {}, "expectedOutput": []}).to_string()),
+        ("prompts/broken.yaml", "goal: 'x\n"),
+        ("prompts/good.replay.yaml", "format: tepa.replay/1\nreplies: []\n"),
+        ("limits.yml", "limits: {maxCycles: 2}\n"),
+        (".github/workflows/ci.yaml", "on: push\n"),
+        ("compose.yaml", "services: {}\nsecrets: {}\n"),
+        ("chart.yaml", "{{- if x }}\nkind: Pod\n"),
+        ("target/x.yaml", "goal: 1\n"),
+        (".tepa/runs/1/result.json", "{\"goal\": 1}"),
+    ]);
+    let output = validate(folder.path(), &["."]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.ends_with("5 files checked: 2 with faults, 2 passed over\n"), "{said}");
+    let order = [said.find("prompts/broken.yaml: 1 problem"), said.find("prompts/deep/bad.json: 1 problem")];
+    assert!(order[0].is_some() && order[0] < order[1], "{said}");
+    let output = validate(folder.path(), &["prompts/**/*.json", "./prompts/good*"]);
+    assert!(text(&output.stderr).ends_with("3 files checked: 1 with faults\n"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_matches_nothing_or_is_nothing_for_tepa_is_no_success() {
+    let folder = folder(&[("good.yaml", GOOD), ("other/ci.yaml", "on: push\n")]);
+    for (arguments, words) in [
+        (&["prompts/*.yaml"][..], "`prompts/*.yaml` matches no file"),
+        (&["other"], "there is nothing to check"),
+        (&["other/*.yaml", "--quiet"], "there is nothing to check"),
+        (&["no.yaml"], "`no.yaml` does not exist"),
+    ] {
+        let output = validate(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn one_object_holds_every_file_in_the_order_in_which_they_were_named() {
+    let folder = folder(&[("good.yaml", GOOD), ("bad.yaml", BAD), ("tepa.yaml", "limits: {maxCycle: 2}\n")]);
+    let found = data(folder.path(), "json", 2, &["tepa.yaml", "no.yaml", "bad.yaml", "good.yaml"]);
+    let faults = &found["files"];
+    let told: Vec<Value> = faults
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| json!([file["path"], file["kind"], file["faults"][0]["code"]]))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            json!(["tepa.yaml", "config", "unknown-key"]),
+            json!(["no.yaml", null, "unreadable"]),
+            json!(["bad.yaml", "prompt", "outside-workspace"]),
+            json!(["good.yaml", "prompt", null]),
+        ]
+    );
+    assert_eq!((&found["faults"], &found["warnings"]), (&json!(3), &json!(0)));
+    let fault = faults[2]["faults"][0].as_object().unwrap();
+    let place: Vec<&Value> =
+        ["line", "column", "endLine", "endColumn"].iter().map(|key| &fault[*key]).collect();
+    assert_eq!(place, [3, 25, 3, 33]);
+    assert_eq!(fault["severity"], "error");
+    assert!(fault["hint"].as_str().unwrap().contains("relative"));
+}
+
+#[test]
+fn sarif_names_rules_regions_and_relative_uris() {
+    let folder = folder(&[("my prompts/bad.yaml", BAD), ("my prompts/empty.yaml", "")]);
+    let found = data(folder.path(), "sarif", 2, &["my prompts", "my prompts/empty.yaml"]);
+    assert_eq!(found["version"], "2.1.0");
+    let run = &found["runs"][0];
+    assert_eq!(run["tool"]["driver"]["rules"], json!([{"id": "outside-workspace"}, {"id": "unreadable"}]));
+    let result = &run["results"][0];
+    assert_eq!((&result["ruleId"], &result["level"]), (&json!("outside-workspace"), &json!("error")));
+    assert_eq!(
+        result["locations"][0]["physicalLocation"],
+        json!({"artifactLocation": {"uri": "my%20prompts/bad.yaml"},
+            "region": {"startLine": 3, "startColumn": 25, "endLine": 3, "endColumn": 33}})
+    );
+    assert!(run["results"][1]["locations"][0]["physicalLocation"].get("region").is_none());
+}
+
+#[test]
+fn github_is_told_file_and_place() {
+    let folder = folder(&[("a,b.yaml", BAD)]);
+    let output = validate(folder.path(), &["a,b.yaml", "--output", "github"]);
+    let said = text(&output.stdout);
+    assert!(
+        said.starts_with("::error file=a%2Cb.yaml,line=3,endLine=3,col=25,endColumn=33,title=outside-workspace::`../a.txt` is"),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1);
+}
+
+#[test]
+fn a_warning_is_a_fault_where_that_is_asked_for() {
+    let folder = folder(&[("w.yaml", "goal: g\ncontext: {}\nexpectedOutput: done\n")]);
+    assert_eq!(validate(folder.path(), &["w.yaml"]).status.code(), Some(0));
+    assert_eq!(validate(folder.path(), &["w.yaml", "--strict"]).status.code(), Some(1));
+}
+
+#[test]
+fn a_variable_without_value_causes_no_faults_and_a_value_may() {
+    let task = "goal: g\ncontext: {}\nvariables: {out: {}}\nexpectedOutput: [{path: '{{out}}', description: d, checks: [matches: '{{out}}']}]\n";
+    let folder = folder(&[("task.yaml", task), ("other.yaml", GOOD)]);
+    assert_eq!(validate(folder.path(), &["."]).status.code(), Some(0));
+    assert_eq!(validate(folder.path(), &[".", "--var", "out=a"]).status.code(), Some(0));
+    assert_eq!(validate(folder.path(), &[".", "--var", "out=/a"]).status.code(), Some(1));
+    assert_eq!(validate(folder.path(), &[".", "--var", "ou=a"]).status.code(), Some(2));
+}
+
+#[test]
+fn many_files_are_told_in_their_order_each_time() {
+    let names: Vec<String> = (0..60).map(|number| format!("p/{number:03}.yaml")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), BAD)).collect();
+    let folder = folder(&files);
+    let first = validate(folder.path(), &["p"]);
+    let said = text(&first.stderr);
+    let told: Vec<&str> = said.lines().filter_map(|line| line.strip_suffix(": 1 problem")).collect();
+    assert_eq!(told, names);
+    assert_eq!(said, text(&validate(folder.path(), &["p"]).stderr));
+}
+
+#[test]
+fn a_key_in_a_file_is_shown_nowhere_and_a_run_warns_of_it() {
+    let key = format!("sk-ant-{}", "aB3".repeat(10));
+    let task =
+        format!("goal: 5\ncontext: {{key: {key}, {key}: 1}}\nexpectedOutput: {key}{}\n", "x".repeat(300));
+    let folder = folder(&[("task.yaml", &task), ("fits.yaml", &task.replace("goal: 5", "goal: g"))]);
+    for format in ["text", "json", "github", "sarif"] {
+        let output = validate(folder.path(), &["task.yaml", "--output", format]);
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(1));
+        assert!(said.contains("a key for Anthropic") && !said.contains("sk-ant-aB3"), "{said}");
+    }
+    fs::write(folder.path().join("r.yaml"), "format: tepa.replay/1\nreplies: []\n").unwrap();
+    for (task, code) in [("task.yaml", 2), ("fits.yaml", 4)] {
+        let output = finish(tepa(folder.path()).args(["run", task, "--replay", "r.yaml"]));
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains("warning: a key for Anthropic is written into"), "{said}");
+        assert!(!said.contains("sk-ant-aB3"), "{said}");
+    }
+}
+
+#[test]
+fn a_key_of_this_environment_is_found_whatever_it_looks_like() {
+    let folder =
+        folder(&[("task.yaml", "goal: use my-own-gateway-key\ncontext: {}\nexpectedOutput: done\n")]);
+    let output = finish(
+        tepa(folder.path()).args(["validate", "task.yaml"]).env("OPENAI_API_KEY", "my-own-gateway-key"),
+    );
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("the value of `OPENAI_API_KEY`") && !said.contains("gateway"), "{said}");
+}
