@@ -235,6 +235,14 @@ pub(super) enum RunsCommand {
         #[arg(long, value_name = "FORMAT", default_value = "text")]
         output: ToolOutputArgument,
     },
+    /// Show a run: how it ended, and what happened in its cycles
+    Show {
+        /// A run: its id, the beginning of its id, or `latest`
+        run: String,
+        /// Text for people, or the run's result object
+        #[arg(long, value_name = "FORMAT", default_value = "text")]
+        output: ToolOutputArgument,
+    },
     /// Write the report of a run, as `tepa run --report` does
     Report {
         /// A run: its id, the beginning of its id, or `latest`

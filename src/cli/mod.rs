@@ -10,6 +10,7 @@ mod evaluate;
 mod load;
 mod memory;
 mod plan;
+mod record;
 mod run;
 mod runs;
 mod runtime;
@@ -21,6 +22,7 @@ mod tools;
 mod trust;
 mod ui;
 mod validate;
+mod when;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

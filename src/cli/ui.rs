@@ -23,6 +23,8 @@ pub(super) struct Ui {
     pub(super) data_color: bool,
     /// Whether standard output is a terminal.
     pub(super) data_terminal: bool,
+    /// Columns of standard output, where it is a terminal.
+    pub(super) data_width: Option<usize>,
     /// Columns of standard error.
     pub(super) width: u16,
     /// Whether standard error can be drawn on.
@@ -49,9 +51,12 @@ impl Ui {
         };
         let (color, data_color) = (wanted(terminal), wanted(environment.stdout_is_terminal));
         let width = console::Term::stderr().size_checked().map_or(100, |(_, columns)| columns);
+        let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+        let data_width = environment.stdout_is_terminal.then(|| columns.unwrap_or(80));
         let live = terminal && !dumb && environment.variable("CI").is_none();
         let data_terminal = environment.stdout_is_terminal;
-        Self { color, data_color, data_terminal, width, live, quiet, secrets: environment.secrets().clone() }
+        let secrets = environment.secrets().clone();
+        Self { color, data_color, data_terminal, data_width, width, live, quiet, secrets }
     }
 
     /// Writes data. A reader that went away is no error, and neither is a terminal that was closed.

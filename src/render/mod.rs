@@ -13,6 +13,7 @@ mod page;
 mod patience;
 mod plain;
 pub mod question;
+mod record;
 mod valve;
 mod words;
 
@@ -23,9 +24,12 @@ use crate::config::LoggingLevel;
 
 pub use clean::prose;
 pub use jsonl::Jsonl;
+pub use layout::wrap;
 pub use live::Live;
 pub use patience::Patient;
 pub use plain::Plain;
+pub use record::told;
+pub use words::reason;
 
 /// How a renderer for people writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

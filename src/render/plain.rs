@@ -30,7 +30,8 @@ impl<W: Write + Send> Plain<W> {
         Self { out, color: style.color, words: Words::new(style.level), valve: Valve::default() }
     }
 
-    fn write(&self, message: &Message, page: &mut String) {
+    /// Writes a message at the end of `page`.
+    pub(super) fn write(&self, message: &Message, page: &mut String) {
         let brackets = message.place.brackets();
         let mut line = Text::default();
         if !brackets.is_empty() {
