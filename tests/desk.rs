@@ -120,8 +120,8 @@ fn a_run_that_never_ended_is_shown_as_such() {
     fs::remove_file(run.join("result.json")).unwrap();
     let events = fs::read_to_string(run.join("events.jsonl")).unwrap();
     // Killed in the middle of a step, in the middle of a line.
-    let last = events.find(r#""type":"step.completed""#).unwrap();
-    fs::write(run.join("events.jsonl"), &events[..last]).unwrap();
+    let end = events.find(r#""type":"step.completed""#).unwrap();
+    fs::write(run.join("events.jsonl"), &events[..end]).unwrap();
     let (code, shown, _) = said(folder.path(), "runs show latest");
     assert_eq!(code, 0);
     let head = shown.lines().next().unwrap();

@@ -621,7 +621,10 @@ async fn people_list_show_and_forget_what_runs_left() {
     }
     assert_eq!(
         run(&["list"]).1,
-        "m3  b  0.35  2026-03-01  m3\nm2  a  0.35  2026-03-01  m2\nm1  a  0.35  2026-03-01  m1\n"
+        "MEMORY  SESSION  WEIGHT  WRITTEN     WORDS\n\
+         m3      b          0.35  2026-03-01  m3\n\
+         m2      a          0.35  2026-03-01  m2\n\
+         m1      a          0.35  2026-03-01  m1\n"
     );
     let (_, json, _) = run(&["list", "--session", "b", "--output", "json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();

@@ -1,5 +1,7 @@
 //! Owns the command line as it is typed: names, help, and nothing that is resolved.
 
+mod help;
+mod init;
 mod settings;
 mod values;
 
@@ -12,6 +14,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::report;
 use crate::report::graph::Drawing;
 
+pub(super) use self::init::InitArguments;
 pub(super) use self::settings::{EndingArguments, SettingArguments, WorkArguments};
 use self::values::named;
 pub(super) use self::values::{
@@ -115,6 +118,9 @@ pub(super) struct GlobalArguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// Write a first task, a configuration and a CI workflow
+    #[command(after_help = help::INIT_EXIT_CODES, after_long_help = format!("{}\n\n{}", help::INIT_EXIT_CODES, help::INIT_EXAMPLES))]
+    Init(InitArguments),
     /// Run a task
     #[command(after_help = EXIT_CODES, after_long_help = format!("{EXIT_CODES}\n\n{RUN_EXAMPLES}"))]
     Run(Box<RunArguments>),

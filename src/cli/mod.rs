@@ -7,6 +7,8 @@ mod args;
 mod completions;
 mod editor;
 mod evaluate;
+mod init;
+mod keyboard;
 mod load;
 mod memory;
 mod plan;
@@ -125,6 +127,7 @@ fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyh
         },
         Command::Runs(runs) => runs::run(&runs, &arguments.global, &environment, ui),
         Command::Memory(memory) => memory::run(&memory, &environment, ui),
+        Command::Init(arguments) => init::run(&arguments, &environment, ui),
         Command::Completions { shell } => completions::print(shell, ui),
     }
 }
