@@ -51,7 +51,9 @@ Examples:
   tepa tools list                                   every tool, with where it comes from
   tepa tools list --config ci.yaml --output json    the same for programs, with schemas
   tepa tools show file_read                         one tool with its parameters
-  tepa tools call file_read --params '{\"path\": \"a.txt\"}'";
+  tepa tools call file_read --params '{\"path\": \"a.txt\"}'
+
+Exit codes: 0 done, 1 the tool that was called failed, 2 invalid, 4 a server did not start, 130 SIGINT, 143 SIGTERM";
 
 const CALL_EXIT_CODES: &str = "\
 Exit codes:
@@ -74,7 +76,7 @@ Examples:
   tepa runs plan latest --format svg -o plan.svg    its last plan as a picture
   tepa runs evaluate latest                         its verdict on the files as they are now
 
-Exit codes of report and plan: 0 done, 2 no such run, or its record cannot be used, 4 the output cannot be written";
+Exit codes: 0 done, 2 no such run, or its record cannot be used, 4 the output cannot be written; evaluate has those of a run";
 
 const MEMORY_EXAMPLES: &str = "\
 Examples:
@@ -92,7 +94,7 @@ const STYLES: Styles = Styles::styled()
 
 /// Runs a task from a file through Plan, Execute, Evaluate; the exit code is the verdict.
 #[derive(Debug, Parser)]
-#[command(name = "tepa", version, styles = STYLES, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "tepa", version, styles = STYLES, propagate_version = true, arg_required_else_help = true, after_help = help::TEPA)]
 pub struct Arguments {
     #[command(flatten)]
     pub(super) global: GlobalArguments,
@@ -119,7 +121,7 @@ pub(super) struct GlobalArguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Write a first task, a configuration and a CI workflow
-    #[command(after_help = help::INIT_EXIT_CODES, after_long_help = format!("{}\n\n{}", help::INIT_EXIT_CODES, help::INIT_EXAMPLES))]
+    #[command(after_help = help::INIT)]
     Init(InitArguments),
     /// Run a task
     #[command(after_help = EXIT_CODES, after_long_help = format!("{EXIT_CODES}\n\n{RUN_EXAMPLES}"))]
@@ -128,7 +130,7 @@ pub(super) enum Command {
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(Box<PlanArguments>),
     /// Check prompt and config files without calling a provider
-    #[command(after_help = "Exit codes: 0 valid, 1 faults found, 2 usage or unreadable file")]
+    #[command(after_help = help::VALIDATE)]
     Validate(ValidateArguments),
     /// Show the tools that a run has, and call one by hand
     #[command(after_help = TOOLS_EXAMPLES)]
@@ -140,9 +142,17 @@ pub(super) enum Command {
     #[command(after_help = MEMORY_EXAMPLES)]
     Memory(MemoryArguments),
     /// Print a completion script
+    #[command(after_help = help::COMPLETIONS)]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+    /// Write man pages, one for each command
+    #[command(after_help = help::MAN)]
+    Man {
+        /// The folder for them; it is made where there is none
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
     },
 }
 
@@ -213,8 +223,10 @@ pub(super) struct ToolsArguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum ToolsCommand {
     /// List the tools that a run has here: built-in ones, commands, those of MCP servers
+    #[command(after_help = help::TOOLS_LIST)]
     List,
     /// Show one tool with its parameters
+    #[command(after_help = help::TOOLS_SHOW)]
     Show {
         /// The tool
         name: String,
@@ -233,6 +245,7 @@ pub(super) struct RunsArguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum RunsCommand {
     /// List recorded runs, the newest first
+    #[command(after_help = help::RUNS_LIST)]
     List {
         /// Only those of this session
         #[arg(long, value_name = "KEY")]
@@ -242,6 +255,7 @@ pub(super) enum RunsCommand {
         output: ToolOutputArgument,
     },
     /// Show a run: how it ended, and what happened in its cycles
+    #[command(after_help = help::RUNS_SHOW)]
     Show {
         /// A run: its id, the beginning of its id, or `latest`
         run: String,
@@ -250,6 +264,7 @@ pub(super) enum RunsCommand {
         output: ToolOutputArgument,
     },
     /// Write the report of a run, as `tepa run --report` does
+    #[command(after_help = help::RUNS_REPORT)]
     Report {
         /// A run: its id, the beginning of its id, or `latest`
         run: String,
@@ -261,9 +276,10 @@ pub(super) enum RunsCommand {
         output: Option<PathBuf>,
     },
     /// Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = format!("{}\n\n{EXIT_CODES}", help::RUNS_EVALUATE))]
     Evaluate(Box<EvaluateArguments>),
     /// Draw the last plan of a run
+    #[command(after_help = help::RUNS_PLAN)]
     Plan {
         /// A run: its id, the beginning of its id, or `latest`
         run: String,
@@ -288,6 +304,7 @@ pub(super) struct MemoryArguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum MemoryCommand {
     /// List memories, the newest first: id, session, importance x confidence, date, first words
+    #[command(after_help = help::MEMORY_LIST)]
     List {
         /// Only those of this session
         #[arg(long, value_name = "KEY")]
@@ -297,11 +314,13 @@ pub(super) enum MemoryCommand {
         output: ToolOutputArgument,
     },
     /// Show one memory whole
+    #[command(after_help = help::MEMORY_SHOW)]
     Show {
         /// The id of a memory
         id: String,
     },
     /// Remove memories, or all that runs of a session left, so that the text is not in the file any more
+    #[command(after_help = help::MEMORY_FORGET)]
     Forget {
         /// Ids of memories
         #[arg(value_name = "ID", required_unless_present = "session", conflicts_with = "session")]

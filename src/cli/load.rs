@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use directories::ProjectDirs;
 use serde_json::{Value, json};
 
-use super::args::{GlobalArguments, Rules, SettingArguments, WorkArguments};
+use super::args::{ColorArgument, GlobalArguments, Rules, SettingArguments, WorkArguments};
 use super::trust;
 use super::ui::Ui;
 use crate::config::{
@@ -153,6 +153,15 @@ pub(super) fn standing_config(
     let config = resolved(&layers, environment)?;
     learn(&config, environment, ui)?;
     Ok(config)
+}
+
+/// Returns the names of the tools here, those of servers aside; nothing where the configuration is broken.
+pub(super) fn tool_names(environment: &Environment) -> Option<Vec<String>> {
+    let ui = Ui::new(environment, ColorArgument::Never, true);
+    let (layers, invalid) = layers(None, environment, UnknownKeys::Refuse, &ui).ok()?;
+    let config = layers.resolve().ok().filter(|_| invalid.is_empty())?;
+    let built_in = tools::NAMES.map(str::to_owned).into_iter();
+    Some(built_in.chain(config.custom_tools.into_iter().map(|tool| tool.name)).collect())
 }
 
 /// Returns the layers below the command line, with the faults of every file that has some.

@@ -10,6 +10,7 @@ mod evaluate;
 mod init;
 mod keyboard;
 mod load;
+mod manual;
 mod memory;
 mod plan;
 mod record;
@@ -69,6 +70,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     replace_panic_message(environment.secrets().clone());
     // The link, not the path behind it: the binary may be replaced while a run goes on.
     environment.launcher = cfg!(target_os = "linux").then(|| PathBuf::from("/proc/self/exe"));
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(status) = completions::answered(arguments.get(1..).unwrap_or_default(), &environment) {
+        return status.into();
+    }
     let arguments = match parse(arguments, &environment) {
         Ok(arguments) => arguments,
         Err(answer) => return answer_of_clap(&answer, &environment).into(),
@@ -129,6 +134,7 @@ fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyh
         Command::Memory(memory) => memory::run(&memory, &environment, ui),
         Command::Init(arguments) => init::run(&arguments, &environment, ui),
         Command::Completions { shell } => completions::print(shell, ui),
+        Command::Man { folder } => manual::write(&folder, &environment, ui),
     }
 }
 
