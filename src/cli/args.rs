@@ -1,5 +1,6 @@
 //! Owns the command line as it is typed: names, help, and nothing that is resolved.
 
+mod doctor;
 mod help;
 mod init;
 mod settings;
@@ -14,6 +15,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::report;
 use crate::report::graph::Drawing;
 
+pub(super) use self::doctor::DoctorArguments;
 pub(super) use self::init::InitArguments;
 pub(super) use self::settings::{EndingArguments, SettingArguments, WorkArguments};
 use self::values::named;
@@ -141,6 +143,9 @@ pub(super) enum Command {
     /// Show or remove what runs left for later runs
     #[command(after_help = MEMORY_EXAMPLES)]
     Memory(MemoryArguments),
+    /// Say what works here and what does not: configuration, keys, sandbox, folder, programs
+    #[command(after_help = help::DOCTOR)]
+    Doctor(DoctorArguments),
     /// Print a completion script
     #[command(after_help = help::COMPLETIONS)]
     Completions {

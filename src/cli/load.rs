@@ -188,6 +188,47 @@ fn layers(
     Ok((layers, invalid))
 }
 
+/// What was found where a layer of the configuration may be.
+pub(super) enum Found {
+    /// No file, and nobody named one.
+    Nothing,
+    /// A layer.
+    Valid,
+    /// A file with faults.
+    Faulty(Diagnostics),
+    /// A file that cannot be read.
+    Unreadable(Error),
+}
+
+/// Returns every file that may hold a layer, with what was found there, and what those that are valid add up to with `flags` above them.
+///
+/// # Errors
+/// What is built in is broken.
+pub(super) fn survey(
+    named: Option<&Path>,
+    flags: Value,
+    environment: &Environment,
+) -> Result<(Vec<(String, Found)>, Config), Error> {
+    let mut layers = Layers::defaults()?;
+    let mut known = tools::NAMES.map(str::to_owned).to_vec();
+    let mut files = Vec::new();
+    for file in config_files(named, environment) {
+        let found = match config_layer(&file, environment, &known, &layers, UnknownKeys::Refuse) {
+            Ok(None) => Found::Nothing,
+            Ok(Some(Ok((layer, _)))) => {
+                known.extend(config::custom_tools(&layer).into_iter().map(str::to_owned));
+                layers.push(Origin::File(shown(&file.path, environment)), layer);
+                Found::Valid
+            }
+            Ok(Some(Err(faults))) => Found::Faulty(faults),
+            Err(error) => Found::Unreadable(error),
+        };
+        files.push((shown(&file.path, environment), found));
+    }
+    layers.push(Origin::CommandLine, flags);
+    Ok((files, resolved(&layers, environment)?))
+}
+
 /// A file that may hold a layer of the configuration.
 struct ConfigSource {
     path: PathBuf,

@@ -5,6 +5,7 @@
 mod approval;
 mod args;
 mod completions;
+mod doctor;
 mod editor;
 mod evaluate;
 mod init;
@@ -104,7 +105,7 @@ fn parse(
         if blank || alone && argument.get_id() == "session" { argument.env(None::<&str>) } else { argument }
     };
     let mut command = Arguments::command().mut_args(said);
-    for name in ["run", "plan", "validate", "tools"] {
+    for name in ["run", "plan", "validate", "tools", "doctor"] {
         command = command.mut_subcommand(name, |command| command.mut_args(said));
     }
     command = command
@@ -133,6 +134,7 @@ fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyh
         Command::Runs(runs) => runs::run(&runs, &arguments.global, &environment, ui),
         Command::Memory(memory) => memory::run(&memory, &environment, ui),
         Command::Init(arguments) => init::run(&arguments, &environment, ui),
+        Command::Doctor(arguments) => doctor::run(&arguments, &environment, ui),
         Command::Completions { shell } => completions::print(shell, ui),
         Command::Man { folder } => manual::write(&folder, &environment, ui),
     }

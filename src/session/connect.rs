@@ -16,7 +16,7 @@ use crate::providers::replay::Replay;
 use crate::providers::retry::{Policy, Retrying};
 use crate::providers::suggesting::Suggesting;
 use crate::providers::vendor::Connection;
-use crate::providers::{anthropic, gemini, openai, openai_compatible};
+use crate::providers::{self, anthropic, gemini, openai, openai_compatible};
 
 /// Who answers, and what is to be saved when nobody asks any more.
 pub(super) type Wired = (Arc<dyn Provider>, Option<Arc<Recording>>);
@@ -139,6 +139,15 @@ fn vendor(
         ProviderKind::OpenAiCompatible => Arc::new(openai_compatible::connect(connection)?),
         ProviderKind::Replay => return Ok(None),
     }))
+}
+
+/// Asks a provider for its models, as the configuration reaches it; returns the HTTP status of the answer.
+///
+/// # Errors
+/// Nothing answers, or nothing ever could: no key, no address.
+pub async fn reach(kind: ProviderKind, config: &Config, environment: &Environment) -> Result<u16, Error> {
+    let access = access(kind).ok_or_else(|| Error::usage("replies from a file have no address"))?;
+    providers::reach::reach(kind, connection(kind, access, config, environment)?).await
 }
 
 fn connection(

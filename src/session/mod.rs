@@ -33,7 +33,7 @@ use crate::stage::{RuleOfThumb, Stages};
 use crate::template::Templates;
 use crate::text;
 
-pub use connect::{Access, access};
+pub use connect::{Access, access, reach};
 pub use ground::Ground;
 use plan_file::MadeFor;
 pub use plan_file::PlanFile;
