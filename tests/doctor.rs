@@ -98,6 +98,14 @@ fn a_missing_key_is_what_a_run_needs() {
     assert_eq!(found(folder.path(), "key", &["--provider", "replay"], &[]).1, 0);
     let (provider, code) = found(folder.path(), "provider", &["--provider", "openai-compatible"], &[]);
     assert_eq!((provider[0].starts_with("fail openai-compatible needs the address"), code), (true, 1));
+    let secret = "https://me:secret-word@proxy.example";
+    let (provider, code) = found(folder.path(), "provider", &["--base-url", secret], &[KEY]);
+    assert!(provider[0].starts_with("fail the base URL holds a name or a password"), "{provider:?}");
+    assert_eq!((code, provider[0].contains("secret-word")), (1, false));
+    for proxy in [secret, "me:secret-word@proxy.example"] {
+        let (proxies, _) = found(folder.path(), "proxy", &[], &[KEY, ("HTTPS_PROXY", proxy)]);
+        assert!(proxies[0].ends_with("proxy.example") && !proxies[0].contains("secret-word"), "{proxies:?}");
+    }
     let (models, _) = found(folder.path(), "models", &["--provider", "openai-compatible"], &[]);
     assert!(models[0].starts_with("fail "), "{models:?}");
     let (models, _) = found(folder.path(), "models", &["--model", "claude-sonet-4-6"], &[]);

@@ -73,7 +73,9 @@ Examples:
 
 const RUNS_EXAMPLES: &str = "\
 Examples:
-  tepa runs report latest --format markdown         the report of the newest run
+  tepa runs list                                    a table of all of them
+  tepa runs show latest                             how the newest one ended, and what happened in it
+  tepa runs report latest --format markdown         its report
   tepa runs report 0198f3 --format html -o run.html a run by the beginning of its id
   tepa runs plan latest --format svg -o plan.svg    its last plan as a picture
   tepa runs evaluate latest                         its verdict on the files as they are now

@@ -43,6 +43,6 @@ fn key(kind: ProviderKind, access: &Access, used: bool, environment: &Environmen
             ))
         }
         None if used => Finding::ok("key", format!("{name}: missing, and perhaps not needed by its server")),
-        None => Finding::ok("key", format!("{name}: missing, and not needed for the provider that is used")),
+        None => Finding::ok("key", format!("{name}: missing, not used")),
     }
 }

@@ -7,7 +7,7 @@ use crate::cli::args::DoctorArguments;
 use crate::cli::load::{self, Found};
 use crate::config::{Catalog, Config, Environment, ProviderKind, without_secrets};
 use crate::error::Error;
-use crate::session::access;
+use crate::session::{access, check_base_url};
 
 /// Looks at the files, and returns what those of them that are valid add up to.
 pub(super) fn look(
@@ -30,7 +30,7 @@ pub(super) fn look(
 
 fn file(name: &str, found: Found) -> Finding {
     match found {
-        Found::Nothing => Finding::ok("configuration", format!("`{name}` is not there, and need not be")),
+        Found::Nothing => Finding::ok("configuration", format!("`{name}` is not there")),
         Found::Valid => Finding::ok("configuration", format!("`{name}` is valid")),
         Found::Faulty(faults) => {
             let first = faults.iter().next().map(|fault| fault.message.clone()).unwrap_or_default();
@@ -60,7 +60,10 @@ fn answerer(kind: ProviderKind, config: &Config, environment: &Environment) -> F
                 .hint("give it with `--base-url` or `TEPA_BASE_URL`, such as http://localhost:11434");
         }
     };
-    Finding::ok("provider", format!("{name} at {}{from}", without_secrets(address)))
+    match check_base_url(config) {
+        Ok(()) => Finding::ok("provider", format!("{name} at {}{from}", without_secrets(address))),
+        Err(error) => Finding::broken("provider", &error),
+    }
 }
 
 fn models(kind: ProviderKind, config: &Config) -> Result<Vec<Finding>, Error> {
