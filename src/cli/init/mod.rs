@@ -8,6 +8,7 @@ mod ignored;
 mod texts;
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use self::answers::Answers;
@@ -57,7 +58,8 @@ pub(super) fn run(
     let word = match ignored::with_tepa(&read(&folder.join(IGNORED))?) {
         None => "kept (has `.tepa/`)",
         Some(text) => {
-            write(&folder, IGNORED, &text)?;
+            let path = folder.join(IGNORED);
+            Place::at(&path).and_then(|place| place.write(&text)).map_err(|e| unwritten(&path, &e))?;
             "written (`.tepa/` is in it now)"
         }
     };
@@ -99,26 +101,23 @@ fn check(task: &str, project: &str) -> Result<(), Diagnostics> {
 
 /// Writes a file unless something of its name is there; returns whether it did.
 fn write_new(folder: &Path, name: &str, text: &[u8]) -> Result<bool, Error> {
+    let path = folder.join(name);
     // A link that leads nowhere is there.
-    if folder.join(name).symlink_metadata().is_ok() {
+    if path.symlink_metadata().is_ok() {
         return Ok(false);
     }
-    write(folder, name, text)?;
-    Ok(true)
+    let parent = path.parent().unwrap_or(folder);
+    let made = fs::create_dir_all(parent).and_then(|()| Place::at(&path)?.write_new(text));
+    made.map_err(|e| unwritten(&path, &e))
 }
 
-fn write(folder: &Path, name: &str, text: &[u8]) -> Result<(), Error> {
-    let path = folder.join(name);
-    let parent = path.parent().unwrap_or(folder);
-    fs::create_dir_all(parent)
-        .and_then(|()| Place::at(&path))
-        .and_then(|place| place.write(text))
-        .map_err(|e| Error::broken(format!("cannot write `{}`", path.display())).because(&e))
+fn unwritten(path: &Path, error: &io::Error) -> Error {
+    Error::broken(format!("cannot write `{}`", path.display())).because(error)
 }
 
 fn read(path: &PathBuf) -> Result<Vec<u8>, Error> {
     match fs::read(path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         read => read.map_err(|e| Error::broken(format!("cannot read `{}`", path.display())).because(&e)),
     }
 }
