@@ -52,21 +52,42 @@ impl Place {
         match &self.0 {
             Kind::Special(path) => OpenOptions::new().write(true).open(path)?.write_all(content),
             Kind::File { folder, name } => {
-                let draft = draft();
-                let written = (|| {
-                    let mut file = folder.open_with(&draft, OpenIn::new().write(true).create_new(true))?;
-                    file.write_all(content)?;
-                    file.sync_all()?;
-                    folder.rename(&draft, folder, name)
-                })();
-                if written.is_err() {
-                    // It may not exist; the error that matters is the one above.
-                    let _ = folder.remove_file(&draft);
-                }
-                written
+                drafted(folder, content, |draft| folder.rename(draft, folder, name))
             }
         }
     }
+
+    /// Writes `content` unless something is there by now; returns whether it did.
+    pub fn write_new(&self, content: &[u8]) -> io::Result<bool> {
+        let Kind::File { folder, name } = &self.0 else { return Ok(false) };
+        let written = drafted(folder, content, |draft| match folder.hard_link(draft, folder, name) {
+            // Not every file system has a second name for a file.
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists && folder.symlink_metadata(name).is_err() => {
+                folder.rename(draft, folder, name)
+            }
+            linked => linked.and_then(|()| folder.remove_file(draft)),
+        });
+        match written {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            written => written.map(|()| true),
+        }
+    }
+}
+
+/// Writes a draft in `folder` and has `place` give it its name; nothing of it is left when that fails.
+fn drafted(folder: &Dir, content: &[u8], place: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
+    let draft = draft();
+    let written = (|| {
+        let mut file = folder.open_with(&draft, OpenIn::new().write(true).create_new(true))?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        place(&draft)
+    })();
+    if written.is_err() {
+        // It may not exist; the error that matters is the one above.
+        let _ = folder.remove_file(&draft);
+    }
+    written
 }
 
 /// Returns a name that no other draft has by chance.
@@ -77,6 +98,20 @@ fn draft() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_came_in_between_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        let place = Place::at(&path).unwrap();
+        fs::write(&path, "mine").unwrap();
+        assert!(!place.write_new(b"other").unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"mine");
+        fs::remove_file(&path).unwrap();
+        assert!(place.write_new(b"other").unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"other");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
 
     #[test]
     fn a_file_is_replaced_whole_and_a_folder_is_refused() {

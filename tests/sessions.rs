@@ -191,7 +191,7 @@ fn statement_17_memory_is_that_of_the_session() {
     assert_exit(&run(folder.path(), &pass("Again.", known), &["--session", "a"]), 0);
     let list = finish(tepa(folder.path()).args(["memory", "list", "--session", "a"]));
     let list = text(&list.stdout);
-    assert_eq!(list.lines().count(), 2, "{list}");
+    assert_eq!(list.lines().count(), 3, "{list}");
     let id = list.lines().find(|line| line.contains("style guide")).unwrap().split(' ').next().unwrap();
     assert_exit(&finish(tepa(folder.path()).args(["memory", "forget", id])), 0);
     // What was said stays history; what was remembered is gone.

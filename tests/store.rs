@@ -621,7 +621,10 @@ async fn people_list_show_and_forget_what_runs_left() {
     }
     assert_eq!(
         run(&["list"]).1,
-        "m3  b  0.35  2026-03-01  m3\nm2  a  0.35  2026-03-01  m2\nm1  a  0.35  2026-03-01  m1\n"
+        "MEMORY  SESSION  WEIGHT  WRITTEN     WORDS\n\
+         m3      b          0.35  2026-03-01  m3\n\
+         m2      a          0.35  2026-03-01  m2\n\
+         m1      a          0.35  2026-03-01  m1\n"
     );
     let (_, json, _) = run(&["list", "--session", "b", "--output", "json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -649,7 +652,10 @@ async fn people_list_show_and_forget_what_runs_left() {
         run(&["forget", "--session", "a", "--store", &named]).2,
         "forgot 1 memory and all else that 2 runs left\n"
     );
-    assert_eq!(run(&["list"]).1, "m3  b  0.35  2026-03-01  m3\n");
+    assert_eq!(
+        run(&["list"]).1,
+        "MEMORY  SESSION  WEIGHT  WRITTEN     WORDS\nm3      b          0.35  2026-03-01  m3\n"
+    );
     assert_eq!(ids(&store, Kind::Memory, acknowledged()).await, ["m3"]);
     // What a memory says was said elsewhere as well.
     let words = "the gate code is in the drawer";

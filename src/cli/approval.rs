@@ -3,7 +3,6 @@
 //! Nothing but an answer that was typed in full approves or accepts anything: what was typed before the question does not count, the end of
 //! the input is a refusal, and what is not understood is asked again.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,7 +12,7 @@ use serde_json::Value;
 
 use super::args::RunArguments;
 use super::ui::Ui;
-use super::{editor, plan};
+use super::{editor, keyboard, plan};
 use crate::approval::{Approval, Approver, PlanAnswer, PlanQuestion, VerdictAnswer, VerdictQuestion};
 use crate::config::{Config, Environment, LoggingLevel, Models};
 use crate::plan::Plan;
@@ -184,7 +183,7 @@ impl Terminal {
             (_, Some(rest)) => Some(rest),
             (_, None) => {
                 let prompt = if answer == "retry" { "what to tell the planner: " } else { "why: " };
-                let Some(line) = self.line(prompt).await else {
+                let Some(line) = keyboard::line(prompt, &self.ui).await else {
                     return VerdictAnswer::Stop { comment: None };
                 };
                 Some(line).filter(|line| !line.is_empty())
@@ -198,8 +197,8 @@ impl Terminal {
         let words: Vec<&str> = answers.iter().map(|(word, _)| *word).collect();
         let prompt = format!("{} {}, ?: ", self.ui.styled(question, Paint::new().bold()), words.join(", "));
         loop {
-            forget_what_was_typed();
-            let line = self.line(&prompt).await?;
+            keyboard::forget();
+            let line = keyboard::line(&prompt, &self.ui).await?;
             if line == "?" {
                 self.ui.say(&question::answers(answers, self.style()));
                 continue;
@@ -210,24 +209,6 @@ impl Terminal {
                 None => self.ui.say(&format!("not understood: `{}`; ? lists the answers\n", prose(&line))),
             }
         }
-    }
-
-    /// Returns a line that was typed in full, without blanks around it; nothing at the end of the input.
-    async fn line(&self, prompt: &str) -> Option<String> {
-        self.ui.say(prompt);
-        let mut open = Open { ui: &self.ui, answered: false };
-        let (sender, typed) = tokio::sync::oneshot::channel();
-        // Off the runtime, which would wait for it: when the run ends first, nobody types that line any more.
-        let reading = std::thread::Builder::new().spawn(move || {
-            let mut line = Vec::new();
-            let read = io::BufRead::read_until(&mut io::stdin().lock(), b'\n', &mut line);
-            let _ = sender.send(read.map(|_| line));
-        });
-        reading.ok()?;
-        let line = typed.await.ok()?.ok()?;
-        let line = line.strip_suffix(b"\n")?;
-        open.answered = true;
-        Some(String::from_utf8_lossy(line).trim().to_owned())
     }
 
     /// Returns what the plan was changed to, if it was.
@@ -264,20 +245,6 @@ impl Terminal {
     }
 }
 
-/// A prompt that waits for its line; without one, what is shown next begins a line of its own.
-struct Open<'u> {
-    ui: &'u Ui,
-    answered: bool,
-}
-
-impl Drop for Open<'_> {
-    fn drop(&mut self) {
-        if !self.answered {
-            self.ui.say("\n");
-        }
-    }
-}
-
 /// Returns the answer that a line gives, by its word or the first letter of it, with what follows the word.
 fn understood(line: &str, answers: &[Answer]) -> Option<(&'static str, Option<String>)> {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -287,12 +254,6 @@ fn understood(line: &str, answers: &[Answer]) -> Option<(&'static str, Option<St
     // `yes, but` is no yes.
     let takes_more = ["no", "retry", "accept", "stop"].contains(answer);
     (takes_more || rest.is_none()).then_some((*answer, rest))
-}
-
-/// Throws away what was typed before the question could be read.
-fn forget_what_was_typed() {
-    #[cfg(unix)]
-    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! Owns the command line as it is typed: names, help, and nothing that is resolved.
 
 mod config;
+mod doctor;
+mod help;
+mod init;
 mod layers;
 mod schema;
 mod settings;
@@ -17,6 +20,8 @@ use crate::report;
 use crate::report::graph::Drawing;
 
 pub(super) use self::config::ConfigArguments;
+pub(super) use self::doctor::DoctorArguments;
+pub(super) use self::init::InitArguments;
 pub(super) use self::layers::{LayerArguments, Voices};
 pub(super) use self::schema::{SchemaArgument, SchemaArguments};
 pub(super) use self::settings::{EndingArguments, SettingArguments, WorkArguments};
@@ -52,20 +57,14 @@ Examples:
 
 Exit codes: 0 planned, 1 no plan, 2 invalid, 3 a budget ran out, 4 the provider or the output broke, 130 SIGINT, 143 SIGTERM";
 
-const VALIDATE_EXAMPLES: &str = "\
-Examples:
-  tepa validate task.yaml tepa.yaml                 every fault with its place
-  tepa validate prompts --strict                    everything below a folder; a warning is a fault
-  tepa validate 'prompts/**/*.yaml' --output sarif  for code scanning; `github` annotates the lines of a pull request
-
-Exit codes: 0 valid, 1 faults found, 2 usage or unreadable file";
-
 const TOOLS_EXAMPLES: &str = "\
 Examples:
   tepa tools list                                   every tool, with where it comes from
   tepa tools list --config ci.yaml --output json    the same for programs, with schemas
   tepa tools show file_read                         one tool with its parameters
-  tepa tools call file_read --params '{\"path\": \"a.txt\"}'";
+  tepa tools call file_read --params '{\"path\": \"a.txt\"}'
+
+Exit codes: 0 done, 1 the tool that was called failed, 2 invalid, 4 a server did not start, 130 SIGINT, 143 SIGTERM";
 
 const CALL_EXIT_CODES: &str = "\
 Exit codes:
@@ -83,12 +82,14 @@ Examples:
 
 const RUNS_EXAMPLES: &str = "\
 Examples:
-  tepa runs report latest --format markdown         the report of the newest run
+  tepa runs list                                    a table of all of them
+  tepa runs show latest                             how the newest one ended, and what happened in it
+  tepa runs report latest --format markdown         its report
   tepa runs report 0198f3 --format html -o run.html a run by the beginning of its id
   tepa runs plan latest --format svg -o plan.svg    its last plan as a picture
   tepa runs evaluate latest                         its verdict on the files as they are now
 
-Exit codes of report and plan: 0 done, 2 no such run, or its record cannot be used, 4 the output cannot be written";
+Exit codes: 0 done, 2 no such run, or its record cannot be used, 4 the output cannot be written; evaluate has those of a run";
 
 const MEMORY_EXAMPLES: &str = "\
 Examples:
@@ -106,7 +107,7 @@ const STYLES: Styles = Styles::styled()
 
 /// Runs a task from a file through Plan, Execute, Evaluate; the exit code is the verdict.
 #[derive(Debug, Parser)]
-#[command(name = "tepa", version, styles = STYLES, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "tepa", version, styles = STYLES, propagate_version = true, arg_required_else_help = true, after_help = help::TEPA)]
 pub struct Arguments {
     #[command(flatten)]
     pub(super) global: GlobalArguments,
@@ -135,6 +136,9 @@ pub(super) struct GlobalArguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// Write a first task, a configuration and a CI workflow
+    #[command(after_help = help::INIT)]
+    Init(InitArguments),
     /// Run a task
     #[command(after_help = EXIT_CODES, after_long_help = format!("{EXIT_CODES}\n\n{RUN_EXAMPLES}"))]
     Run(Box<RunArguments>),
@@ -142,7 +146,7 @@ pub(super) enum Command {
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(Box<PlanArguments>),
     /// Check prompt and config files without calling a provider
-    #[command(after_help = VALIDATE_EXAMPLES)]
+    #[command(after_help = help::VALIDATE)]
     Validate(ValidateArguments),
     /// Show the tools that a run has, and call one by hand
     #[command(after_help = TOOLS_EXAMPLES)]
@@ -159,10 +163,21 @@ pub(super) enum Command {
     /// Print the JSON Schema of what tepa reads or writes
     #[command(after_help = schema::EXAMPLES)]
     Schema(SchemaArguments),
+    /// Say what works here and what does not: configuration, keys, sandbox, folder, programs
+    #[command(after_help = help::DOCTOR)]
+    Doctor(DoctorArguments),
     /// Print a completion script
+    #[command(after_help = help::COMPLETIONS)]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+    /// Write man pages, one for each command
+    #[command(after_help = help::MAN)]
+    Man {
+        /// The folder for them; it is made where there is none
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
     },
 }
 
@@ -222,8 +237,10 @@ pub(super) struct ToolsArguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum ToolsCommand {
     /// List the tools that a run has here: built-in ones, commands, those of MCP servers
+    #[command(after_help = help::TOOLS_LIST)]
     List,
     /// Show one tool with its parameters
+    #[command(after_help = help::TOOLS_SHOW)]
     Show {
         /// The tool
         name: String,
@@ -242,6 +259,7 @@ pub(super) struct RunsArguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum RunsCommand {
     /// List recorded runs, the newest first
+    #[command(after_help = help::RUNS_LIST)]
     List {
         /// Only those of this session
         #[arg(long, value_name = "KEY")]
@@ -250,7 +268,17 @@ pub(super) enum RunsCommand {
         #[arg(long, value_name = "FORMAT", default_value = "text")]
         output: ToolOutputArgument,
     },
+    /// Show a run: how it ended, and what happened in its cycles
+    #[command(after_help = help::RUNS_SHOW)]
+    Show {
+        /// A run: its id, the beginning of its id, or `latest`
+        run: String,
+        /// Text for people, or the run's result object
+        #[arg(long, value_name = "FORMAT", default_value = "text")]
+        output: ToolOutputArgument,
+    },
     /// Write the report of a run, as `tepa run --report` does
+    #[command(after_help = help::RUNS_REPORT)]
     Report {
         /// A run: its id, the beginning of its id, or `latest`
         run: String,
@@ -262,9 +290,10 @@ pub(super) enum RunsCommand {
         output: Option<PathBuf>,
     },
     /// Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = format!("{}\n\n{EXIT_CODES}", help::RUNS_EVALUATE))]
     Evaluate(Box<EvaluateArguments>),
     /// Draw the last plan of a run
+    #[command(after_help = help::RUNS_PLAN)]
     Plan {
         /// A run: its id, the beginning of its id, or `latest`
         run: String,
@@ -289,6 +318,7 @@ pub(super) struct MemoryArguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum MemoryCommand {
     /// List memories, the newest first: id, session, importance x confidence, date, first words
+    #[command(after_help = help::MEMORY_LIST)]
     List {
         /// Only those of this session
         #[arg(long, value_name = "KEY")]
@@ -298,11 +328,13 @@ pub(super) enum MemoryCommand {
         output: ToolOutputArgument,
     },
     /// Show one memory whole
+    #[command(after_help = help::MEMORY_SHOW)]
     Show {
         /// The id of a memory
         id: String,
     },
     /// Remove memories, or all that runs of a session left, so that the text is not in the file any more
+    #[command(after_help = help::MEMORY_FORGET)]
     Forget {
         /// Ids of memories
         #[arg(value_name = "ID", required_unless_present = "session", conflicts_with = "session")]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::args::{ConfigArguments, GlobalArguments, ToolOutputArgument};
 use super::load::{self, ConfigSource};
 use super::status::ExitStatus;
-use super::table::table;
+use super::table::{Column, table};
 use super::tools::{json_text, print};
 use super::ui::Ui;
 use crate::config::{Environment, Origin, Setting};
@@ -23,7 +23,10 @@ pub(super) fn run(
 ) -> anyhow::Result<ExitStatus> {
     let ConfigArguments { all, files, output, settings, work } = arguments;
     if *files {
-        return print(ui, &places(&load::config_files(&settings.layers, environment), environment, *output));
+        return print(
+            ui,
+            &places(&load::config_files(&settings.layers, environment), environment, *output, ui),
+        );
     }
     let found = load::settings(settings, work, global, environment, ui)?;
     let lines = found.iter().flat_map(rows);
@@ -33,7 +36,10 @@ pub(super) fn run(
             let said = found.iter().filter(|setting| *all || rows(setting).iter().any(|row| !row.is_default));
             json_text(&serde_json::to_value(said.collect::<Vec<_>>())?)
         }
-        ToolOutputArgument::Text => table(shown.into_iter().map(|row| row.cells)),
+        ToolOutputArgument::Text => {
+            let columns = [Column::of("SETTING"), Column::of("SAID BY")];
+            table(columns, shown.into_iter().map(|row| row.cells), ui)
+        }
     };
     let status = print(ui, &out)?;
     if !hidden.is_empty() && *output == ToolOutputArgument::Text && !ui.quiet {
@@ -51,7 +57,7 @@ struct Row {
 /// Returns the lines of a value: one, or one for each item of a list that grows.
 fn rows(setting: &Setting) -> Vec<Row> {
     let row = |key: &str, value: &Value, origin: &Origin| Row {
-        cells: [prose(&format!("{key} = {value}")), prose(&format!("# {origin}"))],
+        cells: [prose(&format!("{key} = {value}")), prose(&origin.to_string())],
         is_default: *origin == Origin::Default,
     };
     match setting.items.as_slice() {
@@ -65,7 +71,12 @@ fn rows(setting: &Setting) -> Vec<Row> {
     }
 }
 
-fn places(sources: &[ConfigSource], environment: &Environment, output: ToolOutputArgument) -> String {
+fn places(
+    sources: &[ConfigSource],
+    environment: &Environment,
+    output: ToolOutputArgument,
+    ui: &Ui,
+) -> String {
     let state = |source: &ConfigSource| match source {
         ConfigSource { passed_over: true, .. } => "not looked for",
         ConfigSource { path, .. } if path.is_file() => "read",
@@ -78,7 +89,9 @@ fn places(sources: &[ConfigSource], environment: &Environment, output: ToolOutpu
             json_text(&places.map(|source| json!({"path": source.path, "state": state(source)})).collect())
         }
         ToolOutputArgument::Text => table(
+            [Column::of("STATE"), Column::of("FILE")],
             sources.iter().map(|source| [state(source).to_owned(), prose(&shown(&source.path, environment))]),
+            ui,
         ),
     }
 }

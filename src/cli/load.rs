@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use directories::ProjectDirs;
 use serde_json::Value;
 
-use super::args::{GlobalArguments, LayerArguments, SettingArguments, Voices, WorkArguments};
+use super::args::{ColorArgument, GlobalArguments, LayerArguments, SettingArguments, Voices, WorkArguments};
 use super::inspect::secrets;
 use super::said::{self, Said};
 use super::trust;
@@ -244,6 +244,16 @@ pub(super) fn standing_config(
     Ok(config)
 }
 
+/// Returns the names of the tools here, those of servers aside; nothing where the configuration is broken.
+pub(super) fn tool_names(environment: &Environment) -> Option<Vec<String>> {
+    let ui = Ui::new(environment, ColorArgument::Never, true);
+    let (arguments, said, voices) = (LayerArguments::default(), Vec::new(), Voices::default());
+    let (layers, invalid) = layers(&arguments, said, &voices, environment, UnknownKeys::Refuse, &ui).ok()?;
+    let config = layers.resolve().ok().filter(|_| invalid.is_empty())?;
+    let built_in = tools::NAMES.map(str::to_owned).into_iter();
+    Some(built_in.chain(config.custom_tools.into_iter().map(|tool| tool.name)).collect())
+}
+
 /// Returns all layers, with the faults of every file that has some and of what is set.
 fn layers(
     arguments: &LayerArguments,
@@ -306,6 +316,53 @@ fn set(
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     config::load(&parse_settings("--set", settings)?, &known, unknown).map(Some)
+}
+
+/// What was found where a layer of the configuration may be.
+pub(super) enum Found {
+    /// No file, and nobody named one.
+    Nothing,
+    /// A layer.
+    Valid,
+    /// A file with faults.
+    Faulty(Diagnostics),
+    /// A file that cannot be read.
+    Unreadable(Error),
+}
+
+/// Returns every file that may hold a layer, with what was found there, and what those that are valid add up to with what is set and said above them.
+///
+/// # Errors
+/// What is built in is broken.
+pub(super) fn survey(
+    arguments: &LayerArguments,
+    said: Said,
+    voices: &Voices,
+    environment: &Environment,
+) -> Result<(Vec<(String, Found)>, Config), Error> {
+    let ui = Ui::new(environment, ColorArgument::Never, true);
+    let mut layers = Layers::defaults()?;
+    let mut known = tools::NAMES.map(str::to_owned).to_vec();
+    let mut files = Vec::new();
+    for file in config_files(arguments, environment) {
+        let found = match config_layer(&file, environment, &known, &layers, UnknownKeys::Refuse, &ui) {
+            Ok(None) => Found::Nothing,
+            Ok(Some(Ok((layer, _)))) => {
+                known.extend(config::custom_tools(&layer).into_iter().map(str::to_owned));
+                layers.push(Origin::File(shown(&file.path, environment)), layer);
+                Found::Valid
+            }
+            Ok(Some(Err(faults))) => Found::Faulty(faults),
+            Err(error) => Found::Unreadable(error),
+        };
+        files.push((shown(&file.path, environment), found));
+    }
+    let set = set(&arguments.set, &known, UnknownKeys::Refuse).unwrap_or_else(|faults| {
+        files.push(("--set".to_owned(), Found::Faulty(faults)));
+        None
+    });
+    said::push(&mut layers, said, set.map(|(layer, _)| layer), voices)?;
+    Ok((files, resolved(&layers, environment)?))
 }
 
 /// A file that may hold a layer of the configuration.

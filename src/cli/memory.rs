@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::args::{LayerArguments, MemoryArguments, MemoryCommand, ToolOutputArgument};
 use super::load;
 use super::status::ExitStatus;
-use super::table::table;
+use super::table::{Column, table};
 use super::tools::{json_text, print};
 use super::ui::Ui;
 use crate::config::{Environment, Store};
@@ -33,7 +33,7 @@ pub(super) fn run(
             if let Some(session) = session.as_deref().filter(|_| kept.is_empty() && !ui.quiet) {
                 ui.say(&format!("no memory of a session `{}` is in the store\n", prose(session)));
             }
-            print(ui, &listed(&kept, *output))
+            print(ui, &listed(&kept, *output, ui))
         }
         MemoryCommand::Show { id } => print(ui, &shown(&find(&store, id)?)),
         MemoryCommand::Forget { ids, session } => forget(&store, ids, session.as_deref(), ui),
@@ -108,14 +108,21 @@ fn forget(store: &SqliteStore, ids: &[String], session: Option<&str>, ui: &Ui) -
     Ok(ExitStatus::answered())
 }
 
-fn listed(kept: &[Kept], output: ToolOutputArgument) -> String {
+fn listed(kept: &[Kept], output: ToolOutputArgument, ui: &Ui) -> String {
     if output == ToolOutputArgument::Json {
         return json_text(&kept.iter().map(described).collect::<Value>());
     }
-    table(kept.iter().map(row))
+    let columns = [
+        Column::of("MEMORY"),
+        Column::of("SESSION").goes(2),
+        Column::of("WEIGHT").right().goes(3),
+        Column::of("WRITTEN").goes(1),
+        Column::of("WORDS"),
+    ];
+    table(columns, kept.iter().map(row), ui)
 }
 
-fn row(Kept { memory, session, acknowledged, .. }: &Kept) -> [String; 4] {
+fn row(Kept { memory, session, acknowledged, .. }: &Kept) -> [String; 5] {
     let weight = memory.importance * memory.confidence;
     let date = memory.created_at.strftime("%Y-%m-%d");
     let words: Vec<&str> = memory.content.split_whitespace().collect();
@@ -125,7 +132,8 @@ fn row(Kept { memory, session, acknowledged, .. }: &Kept) -> [String; 4] {
     [
         prose(&memory.id),
         prose(session.as_deref().unwrap_or("-")),
-        format!("{weight:.2}  {date}"),
+        format!("{weight:.2}"),
+        date.to_string(),
         format!("{unused}{}", prose(&text::truncate(&words, FIRST_WORDS))),
     ]
 }
@@ -156,6 +164,7 @@ fn shown(kept: &Kept) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::args::ColorArgument;
     use crate::turn::{Memory, TrustTier};
 
     fn kept(id: &str, session: Option<&str>, content: &str) -> Kept {
@@ -177,12 +186,14 @@ mod tests {
     #[test]
     fn a_list_has_one_line_a_memory_whatever_is_in_it() {
         let rows = [kept("a", Some("class-5b"), "One\n\u{1b}[2Jtwo."), kept("lost", None, &"x ".repeat(99))];
-        let text = listed(&rows, ToolOutputArgument::Text);
+        let ui = Ui::new(&Environment::of("/".into(), []), ColorArgument::Never, true);
+        let text = listed(&rows, ToolOutputArgument::Text, &ui);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "a     class-5b  0.35  2026-03-01  One ␛[2Jtwo.");
-        assert!(lines[1].starts_with("lost  -         0.35  2026-03-01  (unused) x x x"), "{text}");
-        assert!(lines[1].ends_with('…'), "{text}");
-        let json: Value = serde_json::from_str(&listed(&rows, ToolOutputArgument::Json)).unwrap();
+        assert_eq!(lines[0], "MEMORY  SESSION   WEIGHT  WRITTEN     WORDS");
+        assert_eq!(lines[1], "a       class-5b    0.35  2026-03-01  One ␛[2Jtwo.");
+        assert!(lines[2].starts_with("lost    -           0.35  2026-03-01  (unused) x x x"), "{text}");
+        assert!(lines[2].ends_with('…'), "{text}");
+        let json: Value = serde_json::from_str(&listed(&rows, ToolOutputArgument::Json, &ui)).unwrap();
         assert_eq!(json[0]["memory"]["trustTier"], "first-party");
         assert_eq!(json[1]["acknowledged"], false);
     }

@@ -6,12 +6,17 @@ mod approval;
 mod args;
 mod completions;
 mod config;
+mod doctor;
 mod editor;
 mod evaluate;
+mod init;
 mod inspect;
+mod keyboard;
 mod load;
+mod manual;
 mod memory;
 mod plan;
+mod record;
 mod run;
 mod runs;
 mod runtime;
@@ -26,6 +31,7 @@ mod trust;
 mod ui;
 mod validate;
 mod variables;
+mod when;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -70,6 +76,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     replace_panic_message(environment.secrets().clone());
     // The link, not the path behind it: the binary may be replaced while a run goes on.
     environment.launcher = cfg!(target_os = "linux").then(|| PathBuf::from("/proc/self/exe"));
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(status) = completions::answered(arguments.get(1..).unwrap_or_default(), &environment) {
+        return status.into();
+    }
     let arguments = match parse(arguments, &environment) {
         Ok(arguments) => arguments,
         Err(answer) => return answer_of_clap(&answer, &environment).into(),
@@ -136,7 +146,10 @@ fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyh
         Command::Memory(memory) => memory::run(&memory, &environment, ui),
         Command::Config(show) => config::run(&show, &arguments.global, &environment, ui),
         Command::Schema(arguments) => schema::run(arguments.form, ui),
+        Command::Init(arguments) => init::run(&arguments, &environment, ui),
+        Command::Doctor(doctor) => doctor::run(&doctor, &arguments.global, &environment, ui),
         Command::Completions { shell } => completions::print(shell, ui),
+        Command::Man { folder } => manual::write(&folder, &environment, ui),
     }
 }
 

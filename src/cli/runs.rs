@@ -5,21 +5,18 @@ use std::io::BufReader;
 use std::path::Path;
 
 use super::args::{GlobalArguments, RunsArguments, RunsCommand, ToolOutputArgument};
-use super::evaluate;
 use super::status::ExitStatus;
-use super::table::table;
+use super::table::{Column, table};
 use super::tools::json_text;
 use super::ui::Ui;
+use super::{evaluate, record, when};
 use crate::config::Environment;
 use crate::error::Error;
 use crate::journal::{self, Listed};
 use crate::persist::Place;
 use crate::render::prose;
-use crate::report::Report;
+use crate::report::{self, Report};
 use crate::text;
-
-/// Characters shown of a goal.
-const LONGEST_GOAL: usize = 60;
 
 pub(super) fn run(
     arguments: &RunsArguments,
@@ -31,16 +28,20 @@ pub(super) fn run(
         RunsCommand::List { session, output } => {
             let mut runs = journal::list(&environment.directory)?;
             runs.retain(|run| session.is_none() || run.session == *session);
-            if let Some(session) = session.as_deref().filter(|_| runs.is_empty() && !ui.quiet) {
-                ui.say(&format!("no run of a session `{}` is recorded\n", prose(session)));
+            if runs.is_empty() && !ui.quiet {
+                ui.say(&match session {
+                    Some(session) => format!("no run of a session `{}` is recorded\n", prose(session)),
+                    None => format!("no run is recorded under `{}`\n", journal::FOLDER),
+                });
             }
             let text = match output {
                 ToolOutputArgument::Json => json_text(&serde_json::to_value(&runs)?),
-                ToolOutputArgument::Text => table(runs.iter().map(row)),
+                ToolOutputArgument::Text => listed(&runs, ui),
             };
             ui.data(&text).map_err(|e| Error::broken("cannot write to standard output").because(&e))?;
             Ok(ExitStatus::answered())
         }
+        RunsCommand::Show { run, output } => record::show(run, *output, global, environment, ui),
         RunsCommand::Report { run, format, output } => {
             let report = read(run, environment)?;
             let text = format
@@ -60,17 +61,45 @@ pub(super) fn run(
     }
 }
 
-/// Returns a run as a row: id, when, what became of it, cycles, tokens, session, goal.
-fn row(run: &Listed) -> [String; 7] {
+/// Returns the runs as a table.
+fn listed(runs: &[Listed], ui: &Ui) -> String {
+    let columns = [
+        Column::of("RUN"),
+        Column::of("BEGAN").goes(1),
+        Column::of("STATUS"),
+        Column::of("CYCLES").right().goes(5),
+        Column::of("TOKENS").right().goes(3),
+        Column::of("COST").right().goes(2),
+        Column::of("TIME").right().goes(4),
+        Column::of("SESSION").goes(6),
+        Column::of("GOAL"),
+    ];
+    // A person types the beginning of an id, a program takes the whole.
+    let shown = if ui.data_width.is_some() { telling(runs) } else { usize::MAX };
+    table(columns, runs.iter().map(|run| row(run, shown, ui)), ui)
+}
+
+/// Returns how much of the ids tells these runs apart, at least a dozen characters and one.
+fn telling(runs: &[Listed]) -> usize {
+    let shared = |pair: &[Listed]| {
+        let (a, b) = (pair[0].run_id.chars(), pair[1].run_id.chars());
+        a.zip(b).take_while(|(a, b)| a == b).count()
+    };
+    runs.windows(2).map(shared).max().map_or(0, |shared| shared + 1).max(13)
+}
+
+fn row(run: &Listed, shown: usize, ui: &Ui) -> [String; 9] {
     let goal = run.goal.split_whitespace().collect::<Vec<_>>().join(" ");
     [
-        run.run_id.clone(),
-        run.started_at.strftime("%Y-%m-%d %H:%M").to_string(),
-        run.state.name().to_owned(),
-        text::plural("cycle", run.cycles as usize),
-        format!("{} tokens", text::grouped(run.tokens_used)),
+        prose(&run.run_id.chars().take(shown).collect::<String>()),
+        when::short(run.started_at),
+        when::state(run.state, ui),
+        run.cycles.to_string(),
+        text::grouped(run.tokens_used),
+        run.cost.map_or_else(|| "-".to_owned(), report::cost),
+        run.duration_ms.map_or_else(|| "-".to_owned(), text::duration),
         prose(run.session.as_deref().unwrap_or("-")),
-        prose(&text::truncate(&goal, LONGEST_GOAL)),
+        prose(&goal),
     ]
 }
 

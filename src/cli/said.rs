@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::args::{GlobalArguments, Rules, SettingArguments, Voices, WorkArguments};
+use super::args::{DoctorArguments, GlobalArguments, Rules, SettingArguments, Voices, WorkArguments};
 use crate::config::{Layers, LoggingLevel, Origin, ProviderKind, SandboxMode, grows};
 use crate::error::Error;
 
@@ -41,6 +41,16 @@ pub(super) fn work(work: &WorkArguments) -> Said {
         ("session", json!({"turn": {"session": work.session}})),
         ("tools", json!({"tools": rules(&work.tools)})),
         ("deny_tool", json!({"denyTools": rules(&work.deny_tool)})),
+    ]
+}
+
+/// Returns what is said to the doctor of who would answer.
+pub(super) fn doctor(arguments: &DoctorArguments) -> Said {
+    let every = arguments.model.as_ref();
+    vec![
+        ("provider", json!({"provider": arguments.provider})),
+        ("base_url", json!({"baseUrl": arguments.base_url})),
+        ("model", json!({"model": {"planner": every, "executor": every, "evaluator": every}})),
     ]
 }
 

@@ -38,6 +38,11 @@ impl ExitStatus {
         Self(1)
     }
 
+    /// Returns the status of `tepa doctor` when something is missing that a run needs.
+    pub fn something_lacks() -> Self {
+        Self(1)
+    }
+
     /// Returns the status of a process that a signal ended.
     pub fn stopped(cause: Cause) -> Self {
         match cause {

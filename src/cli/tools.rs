@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::{ToolOutputArgument, ToolsArguments};
 use super::status::ExitStatus;
-use super::table::table;
+use super::table::{Column, table};
 use super::ui::Ui;
 use super::{load, runtime};
 use crate::config::{Config, Environment, Network};
@@ -34,10 +34,14 @@ pub(super) fn list(
         ToolOutputArgument::Json => {
             json_text(&tools.map(|tool| described(tool, &toolbox)).collect::<Value>())
         }
-        ToolOutputArgument::Text => table(tools.map(|tool| {
-            let first = first_sentence(&tool.schema().description);
-            [tool.name().to_owned(), toolbox.source(tool.name()), first]
-        })),
+        ToolOutputArgument::Text => {
+            let columns = [Column::of("TOOL"), Column::of("FROM").goes(1), Column::of("WHAT")];
+            let row = |tool: &dyn AnyTool| {
+                let first = first_sentence(&tool.schema().description);
+                [tool.name().to_owned(), toolbox.source(tool.name()), first]
+            };
+            table(columns, tools.map(row), ui)
+        }
     };
     print(ui, &out)
 }
@@ -134,7 +138,5 @@ mod tests {
     fn a_table_shows_the_first_sentence() {
         assert_eq!(first_sentence("Reads a.b files. And more."), "Reads a.b files");
         assert_eq!(first_sentence("One line.\nAnother. Third."), "One line");
-        let rows = [["a", "built-in", "A"], ["long", "mcp:x", "B"]].map(|row| row.map(str::to_owned));
-        assert_eq!(table(rows.into_iter()), "a     built-in  A\nlong  mcp:x     B\n");
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Ui {
     pub(super) data_terminal: bool,
     /// Whether the terminal knows no more than ASCII.
     pub(super) ascii: bool,
+    /// Columns of standard output, where it is a terminal.
+    pub(super) data_width: Option<usize>,
     /// Whether standard error can be drawn on.
     pub(super) live: bool,
     /// Whether only errors are shown.
@@ -48,10 +50,13 @@ impl Ui {
             ColorArgument::Auto => terminal && !dumb,
         };
         let (color, data_color) = (wanted(terminal), wanted(environment.stdout_is_terminal));
+        let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+        let data_width = environment.stdout_is_terminal.then(|| columns.unwrap_or(80));
         let live = terminal && !dumb && environment.variable("CI").is_none();
         let data_terminal = environment.stdout_is_terminal;
         let ascii = !environment.speaks_utf8();
-        Self { color, data_color, data_terminal, ascii, live, quiet, secrets: environment.secrets().clone() }
+        let secrets = environment.secrets().clone();
+        Self { color, data_color, data_terminal, ascii, data_width, live, quiet, secrets }
     }
 
     /// Returns the columns of standard error as they are now: a window may have become another.

@@ -113,6 +113,11 @@ impl Catalog {
         self.models.get(name).is_some_and(|known| known.provider == provider)
     }
 
+    /// Returns every model with who serves it.
+    pub fn models(&self) -> impl Iterator<Item = (&str, ProviderKind)> {
+        self.models.iter().map(|(name, known)| (name.as_str(), known.provider))
+    }
+
     /// Returns the name of a model of `provider` that `name` may have been meant for.
     pub fn suggest(&self, provider: ProviderKind, name: &str) -> Option<&str> {
         let served = self.models.iter().filter(|(_, known)| known.provider == provider);

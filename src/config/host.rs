@@ -117,7 +117,8 @@ pub fn without_secrets(url: &str) -> String {
             let authority = authority.rsplit('@').next().unwrap_or_default();
             path.map_or(format!("{scheme}://{authority}"), |path| format!("{scheme}://{authority}/{path}"))
         }
-        None => address.to_owned(),
+        // An address that lost its beginning may still hold a password.
+        None => address.rsplit('@').next().unwrap_or_default().to_owned(),
     }
 }
 
@@ -135,6 +136,7 @@ mod tests {
             ("https://u:p@h.example:1/a/b?token=x#y", "https://h.example:1/a/b"),
             ("http://h", "http://h"),
             ("h?x", "h"),
+            ("u:p@h:1", "h:1"),
         ] {
             assert_eq!(without_secrets(url), shown);
         }

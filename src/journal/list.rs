@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{EVENTS, FOLDER, RESULT};
 use crate::error::Error;
 use crate::event::{self, RunEvent};
-use crate::outcome::{Reason, RunResult, RunStatus};
+use crate::outcome::{Cost, Reason, RunResult, RunStatus};
 
 /// The longest first line of a record that is read, in bytes: it holds the task and the configuration.
 const LONGEST_START: u64 = 16 << 20;
@@ -36,6 +36,12 @@ pub struct Listed {
     pub cycles: u32,
     /// Tokens of all model calls.
     pub tokens_used: u64,
+    /// What it cost; nothing as long as it has not ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// Wall clock, in milliseconds; nothing as long as it has not ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
 }
 
 /// What became of a run.
@@ -75,19 +81,34 @@ impl State {
 /// # Errors
 /// The folder is there and cannot be read.
 pub fn list(root: &Path) -> Result<Vec<Listed>, Error> {
-    let folder = root.join(FOLDER);
-    let entries = match fs::read_dir(&folder) {
+    newest(root, usize::MAX)
+}
+
+/// Returns at most `most` of the runs recorded below `root`, the newest first.
+///
+/// # Errors
+/// The folder is there and cannot be read.
+pub fn newest(root: &Path, most: usize) -> Result<Vec<Listed>, Error> {
+    let ids = ids(root)?;
+    let folders = ids.iter().rev().map(|id| root.join(FOLDER).join(id));
+    Ok(folders.filter_map(|folder| recorded(&folder)).take(most).collect())
+}
+
+/// Returns the names of all that lies where runs below `root` are recorded, the oldest first: ids begin with the time.
+pub(super) fn ids(root: &Path) -> Result<Vec<String>, Error> {
+    let entries = match fs::read_dir(root.join(FOLDER)) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(e) => return Err(Error::usage(format!("cannot read `{FOLDER}`")).because(&e)),
         Ok(entries) => entries,
     };
-    let mut runs: Vec<Listed> = entries.filter_map(|entry| listed(&entry.ok()?.path())).collect();
-    // Ids begin with the time.
-    runs.sort_by(|a, b| b.run_id.cmp(&a.run_id));
-    Ok(runs)
+    let mut ids: Vec<String> =
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    ids.sort_unstable();
+    Ok(ids)
 }
 
-fn listed(folder: &Path) -> Option<Listed> {
+/// Returns what is known of the run that is recorded in `folder`, if one is.
+pub fn recorded(folder: &Path) -> Option<Listed> {
     let file = File::open(folder.join(EVENTS)).ok()?;
     // Whoever records a run holds its lock for as long as it lives.
     let is_held = matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
@@ -118,5 +139,7 @@ fn listed(folder: &Path) -> Option<Listed> {
         reason: result.as_ref().map(|result| result.reason),
         cycles: result.as_ref().map_or(0, |result| result.cycles),
         tokens_used: result.as_ref().map_or(0, |result| result.tokens_used),
+        cost: result.as_ref().map(|result| result.cost),
+        duration_ms: result.as_ref().map(|result| result.duration_ms),
     })
 }

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::event::{Envelope, EventSink, RunEvent};
 use crate::persist::Place;
 
-pub use list::{Listed, State, list};
+pub use list::{Listed, State, list, newest, recorded};
 
 /// Where runs are recorded, below the workspace.
 pub const FOLDER: &str = ".tepa/runs";
@@ -35,16 +35,7 @@ pub const LATEST: &str = "latest";
 /// There is no such run, or more than one.
 pub fn find(root: &Path, name: &str) -> Result<PathBuf, Error> {
     let folder = root.join(FOLDER);
-    let entries = match fs::read_dir(&folder) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => {
-            return Err(Error::usage(format!("cannot read `{FOLDER}`")).because(&e));
-        }
-        entries => entries.into_iter().flatten(),
-    };
-    let mut ids: Vec<String> =
-        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    // Ids begin with the time, so the last one is the newest.
-    ids.sort_unstable();
+    let ids = list::ids(root)?;
     let found: Vec<&String> = match name {
         LATEST => ids.last().into_iter().collect(),
         "" => Vec::new(),

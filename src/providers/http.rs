@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
-use reqwest::{Client, Response, Url, redirect};
+use reqwest::{Client, Response, StatusCode, Url, redirect};
 use serde_json::Value;
 
 use super::answer::Answer;
@@ -83,6 +83,18 @@ impl Endpoint {
         let response = self.client()?.post(url).headers(headers).json(body).send().await;
         match response {
             Ok(response) => Ok(Incoming { url: shown, silence: self.silence, received: 0, response }),
+            Err(error) if error.is_timeout() && !error.is_connect() => Err(silent(&shown, self.silence)),
+            Err(error) => {
+                Err(ProviderError::Unreachable(format!("cannot reach `{shown}`: {}", root_cause(&error))))
+            }
+        }
+    }
+
+    /// Gets `url` and returns the status of the answer, whose body is not read.
+    pub(super) async fn get(&self, url: Url, headers: HeaderMap) -> Result<StatusCode, ProviderError> {
+        let shown = shown(&url);
+        match self.client()?.get(url).headers(headers).send().await {
+            Ok(response) => Ok(response.status()),
             Err(error) if error.is_timeout() && !error.is_connect() => Err(silent(&shown, self.silence)),
             Err(error) => {
                 Err(ProviderError::Unreachable(format!("cannot reach `{shown}`: {}", root_cause(&error))))

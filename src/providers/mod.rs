@@ -7,6 +7,7 @@ pub mod gemini;
 pub mod log;
 pub mod openai;
 pub mod openai_compatible;
+pub mod reach;
 pub mod recording;
 pub mod replay;
 pub mod retry;

@@ -136,7 +136,7 @@ fn tell(watch: &dyn Watch, usage: Usage) {
 }
 
 /// Returns a key as a header carries it, marked as sensitive.
-fn header(key: &SecretString, variable: &str) -> Result<HeaderValue, Error> {
+pub(super) fn header(key: &SecretString, variable: &str) -> Result<HeaderValue, Error> {
     let key = key.expose_secret();
     if key.is_empty() {
         return Err(Error::usage(format!("the key in `{variable}` is empty")));

@@ -36,7 +36,7 @@ pub(super) fn spread(left: &str, right: &str, width: usize) -> String {
 
 /// Returns the line broken at spaces into lines of at most `width` columns, each indented like the first; those of
 /// an item of a list stand under its text.
-pub(super) fn wrap(line: &str, width: usize) -> Vec<String> {
+pub fn wrap(line: &str, width: usize) -> Vec<String> {
     let text = line.trim_start_matches(' ');
     let bullet = if text.starts_with("- ") || text.starts_with("* ") { 2 } else { 0 };
     let (bullet, body) = text.split_at(bullet);

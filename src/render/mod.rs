@@ -14,6 +14,7 @@ mod page;
 mod patience;
 mod plain;
 pub mod question;
+mod record;
 mod valve;
 mod words;
 
@@ -25,9 +26,12 @@ use crate::config::LoggingLevel;
 pub use charset::ascii;
 pub use clean::prose;
 pub use jsonl::Jsonl;
+pub use layout::wrap;
 pub use live::Live;
 pub use patience::Patient;
 pub use plain::Plain;
+pub use record::told;
+pub use words::reason;
 
 /// How a renderer for people writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -38,7 +38,8 @@ impl<W: Write + Send> Plain<W> {
         }
     }
 
-    fn write(&self, message: &Message, page: &mut String) {
+    /// Writes a message at the end of `page`.
+    pub(super) fn write(&self, message: &Message, page: &mut String) {
         let brackets = message.place.brackets();
         let mut line = Text::default();
         if !brackets.is_empty() {

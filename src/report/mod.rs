@@ -18,3 +18,4 @@ mod words;
 
 pub use file::{Format, ReportFile};
 pub use fold::{Cycle, Decided, Report, Span, StepRecord, ToolCall};
+pub use words::{cost, measures};

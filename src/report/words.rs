@@ -130,8 +130,8 @@ pub(super) fn outcome(outcome: Outcome) -> (Tone, &'static str) {
     }
 }
 
-/// Returns what a run took, piece by piece.
-pub(super) fn measures(report: &Report) -> Vec<String> {
+/// Returns what a run took, piece by piece: cycles, tokens, cost, time, exit code; nothing before it has ended.
+pub fn measures(report: &Report) -> Vec<String> {
     let Some(result) = &report.result else { return Vec::new() };
     vec![
         text::plural("cycle", count(u64::from(result.cycles))),
@@ -148,7 +148,7 @@ pub(super) fn tokens(number: u64) -> String {
 }
 
 /// Returns what something cost.
-pub(super) fn cost(cost: Cost) -> String {
+pub fn cost(cost: Cost) -> String {
     let Some(usd) = cost.usd else { return "no price known".to_owned() };
     // Below ten cents two digits would say that it was free.
     let sum = text::dollars(usd);

@@ -16,20 +16,33 @@ use crate::providers::replay::Replay;
 use crate::providers::retry::{Policy, Retrying};
 use crate::providers::suggesting::Suggesting;
 use crate::providers::vendor::Connection;
-use crate::providers::{anthropic, gemini, openai, openai_compatible};
+use crate::providers::{self, anthropic, gemini, openai, openai_compatible};
 
 /// Who answers, and what is to be saved when nobody asks any more.
 pub(super) type Wired = (Arc<dyn Provider>, Option<Arc<Recording>>);
 
 /// How a vendor is reached: variables, and what counts without them.
-struct Access {
+#[derive(Debug)]
+pub struct Access {
     /// The variables that may hold the key, the first that is set counts.
-    keys: &'static [&'static str],
+    pub keys: &'static [&'static str],
     /// Whether there is nothing to ask without one.
-    key_needed: bool,
+    pub key_needed: bool,
     /// The vendor's own variable for another address.
-    base_url_variable: &'static str,
-    base_url: Option<&'static str>,
+    pub base_url_variable: &'static str,
+    /// The vendor's own address; none where anybody may have a server.
+    pub base_url: Option<&'static str>,
+}
+
+/// Returns how a provider is reached, unless its replies come from a file.
+pub fn access(kind: ProviderKind) -> Option<&'static Access> {
+    match kind {
+        ProviderKind::Anthropic => Some(&ANTHROPIC),
+        ProviderKind::OpenAi => Some(&OPENAI),
+        ProviderKind::Gemini => Some(&GEMINI),
+        ProviderKind::OpenAiCompatible => Some(&OPENAI_COMPATIBLE),
+        ProviderKind::Replay => None,
+    }
 }
 
 const ANTHROPIC: Access = Access {
@@ -117,14 +130,24 @@ fn vendor(
     config: &Config,
     environment: &Environment,
 ) -> Result<Option<Arc<dyn Provider>>, Error> {
-    let to = |access: &Access| connection(kind, access, config, environment);
+    let Some(access) = access(kind) else { return Ok(None) };
+    let connection = connection(kind, access, config, environment)?;
     Ok(Some(match kind {
-        ProviderKind::Anthropic => Arc::new(anthropic::connect(to(&ANTHROPIC)?)?),
-        ProviderKind::OpenAi => Arc::new(openai::connect(to(&OPENAI)?)?),
-        ProviderKind::Gemini => Arc::new(gemini::connect(to(&GEMINI)?)?),
-        ProviderKind::OpenAiCompatible => Arc::new(openai_compatible::connect(to(&OPENAI_COMPATIBLE)?)?),
+        ProviderKind::Anthropic => Arc::new(anthropic::connect(connection)?),
+        ProviderKind::OpenAi => Arc::new(openai::connect(connection)?),
+        ProviderKind::Gemini => Arc::new(gemini::connect(connection)?),
+        ProviderKind::OpenAiCompatible => Arc::new(openai_compatible::connect(connection)?),
         ProviderKind::Replay => return Ok(None),
     }))
+}
+
+/// Asks a provider for its models, as the configuration reaches it; returns the HTTP status of the answer.
+///
+/// # Errors
+/// Nothing answers, or nothing ever could: no key, no address.
+pub async fn reach(kind: ProviderKind, config: &Config, environment: &Environment) -> Result<u16, Error> {
+    let access = access(kind).ok_or_else(|| Error::usage("replies from a file have no address"))?;
+    providers::reach::reach(kind, connection(kind, access, config, environment)?).await
 }
 
 fn connection(

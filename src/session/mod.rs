@@ -34,6 +34,7 @@ use crate::template::Templates;
 use crate::text;
 use crate::tool::Registry;
 
+pub use connect::{Access, access, reach};
 pub use ground::Ground;
 use plan_file::MadeFor;
 pub use plan_file::PlanFile;
@@ -278,8 +279,11 @@ async fn in_time<T>(
     connected
 }
 
-/// The configuration is part of the run's record: a password in it would be as well.
-fn check_base_url(config: &Config) -> Result<(), Error> {
+/// Refuses a base URL with a password in it: the configuration is part of the run's record.
+///
+/// # Errors
+/// There is one.
+pub fn check_base_url(config: &Config) -> Result<(), Error> {
     let url = config.base_url.as_deref().unwrap_or_default();
     let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split(['/', '?', '#']).next();
     if !authority.is_some_and(|authority| authority.contains('@')) {

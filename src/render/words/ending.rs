@@ -102,7 +102,7 @@ pub(super) fn completed(result: &RunResult, level: LoggingLevel) -> Vec<Message>
 }
 
 /// Returns why a run was stopped, in words.
-pub(super) fn stop(reason: Reason) -> &'static str {
+pub fn stop(reason: Reason) -> &'static str {
     match reason {
         Reason::Passed => "the run passed",
         Reason::MaxCycles => "the cycles are used up",

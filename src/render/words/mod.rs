@@ -9,6 +9,7 @@ mod plan;
 mod turn;
 
 pub(super) use ending::judged;
+pub use ending::stop as reason;
 pub(super) use plan::why;
 
 use std::collections::HashMap;

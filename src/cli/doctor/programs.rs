@@ -1,0 +1,105 @@
+//! Owns what the doctor says of programs that a run would start: the shell, and those that the configuration names. None is started.
+
+use std::path::{Path, PathBuf};
+
+use super::finding::Finding;
+use crate::check::CommandLine;
+use crate::config::{Config, Environment, McpServer, Stage, without_secrets};
+use crate::script;
+
+/// Looks whether the programs are there.
+pub(super) fn look(config: &Config, environment: &Environment) -> Vec<Finding> {
+    let mut findings = vec![shell(environment)];
+    let stages = [&config.turn.input, &config.turn.output, &config.cycle.input, &config.cycle.output];
+    let stages = stages.into_iter().flatten().filter_map(|stage| match stage {
+        Stage::Command(stage) => Some(("stage", &stage.run)),
+        _ => None,
+    });
+    let hooks = config.events.all().map(|hook| ("hook", &hook.command));
+    for (check, line) in hooks.chain(stages) {
+        findings.extend(command(check, line, environment));
+    }
+    for tool in &config.custom_tools {
+        findings.push(program("tool", &tool.name, tool.command.first().cloned(), environment));
+    }
+    for (name, server) in &config.mcp_servers {
+        findings.push(mcp(name, server, environment));
+    }
+    findings
+}
+
+fn shell(environment: &Environment) -> Finding {
+    let name = if cfg!(windows) { "cmd.exe" } else { "sh" };
+    match find(name, environment) {
+        Some(place) => Finding::ok("shell", place.display().to_string()),
+        None => Finding::warn("shell", format!("`{name}` is not on the path"))
+            .hint("`shell_execute` and checks that are a line of shell need it"),
+    }
+}
+
+/// Looks for the program of a command and for the script that it runs; what a line of shell means is the business of the shell.
+fn command(check: &'static str, line: &CommandLine, environment: &Environment) -> Vec<Finding> {
+    let started = match line {
+        CommandLine::Words(words) => words.first(),
+        CommandLine::Shell(_) => None,
+    };
+    let script = script::executed(line).filter(|script| Some(*script) != started.map(String::as_str));
+    let mut findings: Vec<Finding> =
+        started.map(|name| program(check, "", Some(name.clone()), environment)).into_iter().collect();
+    findings.extend(script.map(|script| {
+        match environment.locate(script) {
+            path if path.is_file() => Finding::ok(check, format!("`{script}` is there")),
+            _ => Finding::fail(check, format!("`{script}` is not found"))
+                .hint("it is looked for from the folder that a run works in"),
+        }
+    }));
+    findings
+}
+
+fn program(check: &'static str, name: &str, program: Option<String>, environment: &Environment) -> Finding {
+    let program = program.unwrap_or_default();
+    let named = if name.is_empty() { String::new() } else { format!("{name}: ") };
+    match find(&program, environment) {
+        Some(place) => Finding::ok(check, format!("{named}`{program}` is {}", place.display())),
+        None => Finding::fail(check, format!("{named}`{program}` is not found"))
+            .hint("install it, or mend its name in the configuration"),
+    }
+}
+
+fn mcp(name: &str, server: &McpServer, environment: &Environment) -> Finding {
+    if server.disabled {
+        return Finding::ok("server", format!("{name}: disabled"));
+    }
+    match (&server.command, &server.url) {
+        (Some(command), _) => {
+            let finding = program("server", name, Some(command.clone()), environment);
+            // A server that is not required is left out of a run with a warning.
+            if server.required { finding } else { finding.only_a_warning() }
+        }
+        (None, Some(url)) => Finding::ok("server", format!("{name}: {}, not asked", without_secrets(url))),
+        (None, None) => Finding::fail("server", format!("{name}: neither a command nor an address")),
+    }
+}
+
+/// Returns where a program is: a path as seen from the folder, a name on the path.
+fn find(program: &str, environment: &Environment) -> Option<PathBuf> {
+    if program.is_empty() {
+        return None;
+    }
+    if program.contains('/') {
+        return Some(environment.locate(program)).filter(|path| path.is_file());
+    }
+    let folders = environment.variable("PATH").unwrap_or_default();
+    std::env::split_paths(folders).map(|folder| folder.join(program)).find(|path| is_program(path))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file() || path.with_extension("exe").is_file()
+}
