@@ -59,6 +59,9 @@ impl Found {
 /// Returns the keys in a file; from here on they are taken out of all that is written.
 pub(in crate::cli) fn seek(file: &SourceFile, environment: &Environment) -> Vec<Found> {
     let found = find(file.text(), environment);
+    if found.is_empty() {
+        return found;
+    }
     // Of a key over several lines each line is one.
     let lines = found.iter().flat_map(|found| file.slice(found.span).lines());
     environment.secrets().learn(lines.map(|line| SecretString::from(line.trim().to_owned())));

@@ -1,10 +1,15 @@
 //! Owns the telling of a file's kind by what is in it.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 use crate::cli::args::KindArgument as Kind;
 use crate::config;
 use crate::text;
+
+/// The keys of a configuration.
+static CONFIG: LazyLock<Vec<String>> = LazyLock::new(config::keys);
 
 /// The keys of a task.
 const PROMPT: [&str; 4] = ["goal", "expectedOutput", "context", "variables"];
@@ -18,8 +23,7 @@ pub(super) fn of_named(value: &Value) -> Option<Kind> {
         let keys = || value.as_object().into_iter().flat_map(|map| map.keys());
         let near =
             |known: &[&str]| keys().any(|key| text::did_you_mean(key, known.iter().copied()).is_some());
-        let config = config::keys();
-        let config: Vec<&str> = config.iter().map(String::as_str).collect();
+        let config: Vec<&str> = CONFIG.iter().map(String::as_str).collect();
         if near(&PROMPT) { Some(Kind::Prompt) } else { near(&config).then_some(Kind::Config) }
     })
 }
@@ -29,14 +33,13 @@ pub(super) fn of_found(value: &Value) -> Option<Kind> {
     let kind = sure(value)?;
     let keys: Vec<&str> =
         value.as_object().into_iter().flat_map(|map| map.keys()).map(String::as_str).collect();
-    let config = config::keys();
     let belongs = match kind {
         Kind::Replay | Kind::Plan => true,
         Kind::Prompt => {
             keys.contains(&"expectedOutput") || keys.contains(&"goal") && keys.contains(&"context")
         }
         Kind::Config => {
-            keys.iter().all(|key| key.starts_with("x-") || config.iter().any(|known| known == key))
+            keys.iter().all(|key| key.starts_with("x-") || CONFIG.iter().any(|known| known == key))
         }
     };
     belongs.then_some(kind)
@@ -59,7 +62,7 @@ fn sure(value: &Value) -> Option<Kind> {
     } else if has("goal") || has("expectedOutput") {
         Some(Kind::Prompt)
     } else {
-        config::keys().iter().any(|key| has(key)).then_some(Kind::Config)
+        CONFIG.iter().any(|key| has(key)).then_some(Kind::Config)
     }
 }
 
