@@ -50,3 +50,8 @@ pub mod tools;
 pub mod session;
 
 pub mod cli;
+
+/// The page about embedding, whose program is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/library.md")]
+pub struct LibraryPage;

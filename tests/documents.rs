@@ -10,8 +10,6 @@ use std::path::PathBuf;
 use std::process::Output;
 
 use regex::Regex;
-use tepa::prompt::{Given, Variables};
-use tepa::source::{Document, Format, SourceFile, UnknownKeys};
 
 use support::{copy_folder, files_below, finish, tepa};
 
@@ -62,40 +60,16 @@ fn the_first_command_of_the_readme_does_what_the_readme_shows() {
     copy_folder(&root().join("prompts"), &work.path().join("prompts"));
     let output = finish(tepa(work.path()).args(arguments.split(' ')));
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
-    let shown = &blocks(&readme, "text")[0];
-    let last = shown.trim().lines().last().unwrap();
-    let tokens = last.split(", ").nth(1).unwrap();
-    assert!(text(&output).contains(tokens), "the README shows {tokens}: {}", text(&output));
+    // The picture that the README shows is that of this run.
+    assert!(readme.contains("(docs/pictures/run.svg)"));
+    let picture = page("docs/pictures/run.svg");
+    let tokens = Regex::new(r"2 cycles, ([0-9,]+ tokens)").unwrap().captures(&picture).unwrap()[1].to_owned();
+    assert!(text(&output).contains(&tokens), "the README shows {tokens}: {}", text(&output));
     let csv = fs::read_to_string(work.path().join("out/class-5b/flagged-students.csv")).unwrap();
     assert!(csv.starts_with("student,overall_percentage,urgency,weakest_subject,attendance_rate\n"), "{csv}");
     assert!(work.path().join("out/class-5b/progress-report.md").exists());
     assert_eq!(commands[1].trim(), "$ cargo test", "the second command is the one that CI runs");
     assert!(page(".ci/run").contains("\ncargo test"), "CI runs the README's test command");
-}
-
-#[test]
-fn the_second_run_of_the_readme_uses_what_the_first_one_learnt() {
-    let readme = page("README.md");
-    let section = readme.split("## What a run knows before it begins").nth(1).unwrap();
-    let block = blocks(section, "console").remove(0);
-    let commands: Vec<&str> = block.trim().lines().collect();
-    let work = tempfile::tempdir().unwrap();
-    for folder in ["prompts", "config"] {
-        copy_folder(&root().join(folder), &work.path().join(folder));
-    }
-    let run = |command: &str| {
-        let arguments = command.strip_prefix("$ tepa ").unwrap();
-        finish(tepa(work.path()).args(arguments.split(' ')))
-    };
-    // Nothing was learnt yet.
-    let early = run(commands[1]);
-    assert_eq!(early.status.code(), Some(4), "{}", text(&early));
-    for command in commands {
-        let output = run(command);
-        assert_eq!(output.status.code(), Some(0), "{command}: {}", text(&output));
-    }
-    let note = fs::read_to_string(work.path().join("out/class-5b/note.md")).unwrap();
-    assert!(note.contains("lowest first"), "{note}");
 }
 
 #[test]
@@ -114,30 +88,12 @@ fn the_task_can_be_run_again_over_the_output_of_an_earlier_run() {
 }
 
 #[test]
-fn every_yaml_block_of_the_readme_is_valid() {
-    let mut seen = (0, 0);
-    for block in blocks(&page("README.md"), "yaml") {
-        let mut document = Document::parse(SourceFile::from_text("README.md", block.clone(), Format::Yaml))
-            .unwrap_or_else(|faults| panic!("{}", faults.render(false, 100)));
-        if document.value().get("goal").is_some() {
-            seen.0 += 1;
-            let (values, _) = Variables::of(&document).resolve(&Given::default());
-            tepa::prompt::load(&mut document, &values, UnknownKeys::Refuse)
-                .unwrap_or_else(|faults| panic!("{}", faults.render(false, 100)));
-        } else if let Some(jobs) = document.value()["jobs"].as_object() {
-            let steps = jobs.values().flat_map(|job| job["steps"].as_array().unwrap());
-            let lines: Vec<&str> = steps.filter_map(|step| step["run"].as_str()).collect();
-            assert!(!lines.is_empty());
-            for line in lines {
-                tepa::cli::command().try_get_matches_from(line.split(' ')).unwrap();
-            }
-        } else if document.value().is_object() {
-            seen.1 += 1;
-            tepa::config::load(&document, &tepa::tools::NAMES, UnknownKeys::Refuse)
-                .unwrap_or_else(|faults| panic!("{}", faults.render(false, 100)));
-        }
-    }
-    assert!(seen.0 > 0 && seen.1 > 2, "prompts and configurations in the README: {seen:?}");
+fn the_task_of_the_readme_is_valid() {
+    let work = tempfile::tempdir().unwrap();
+    let [task] = blocks(&page("README.md"), "yaml").try_into().unwrap();
+    fs::write(work.path().join("task.yaml"), task).unwrap();
+    let output = finish(tepa(work.path()).args(["validate", "task.yaml", "--strict"]));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
 }
 
 #[test]
@@ -190,7 +146,7 @@ fn the_completion_scripts_are_those_of_the_command_line() {
 }
 
 #[test]
-fn every_flag_that_the_readme_names_exists() {
+fn every_flag_that_the_pages_name_exists() {
     let command = tepa::cli::command();
     let flags: Vec<String> = command
         .get_subcommands()
@@ -201,13 +157,18 @@ fn every_flag_that_the_readme_names_exists() {
         .filter_map(|argument| argument.get_long().map(|long| format!("--{long}")))
         .collect();
     let flag = regex::Regex::new(r"`[^`\n]*?(--[a-z][a-z-]+)").unwrap();
-    let page = page("README.md");
-    let named: Vec<&str> = flag.captures_iter(&page).map(|found| found.get(1).unwrap().as_str()).collect();
-    assert!(named.len() > 15, "{named:?}");
+    let mut pages = page("README.md");
+    for file in files_below(&root().join("docs")) {
+        if file.extension().is_some_and(|ending| ending == "md") {
+            pages += &fs::read_to_string(root().join("docs").join(file)).unwrap();
+        }
+    }
+    let named: Vec<&str> = flag.captures_iter(&pages).map(|found| found.get(1).unwrap().as_str()).collect();
+    assert!(named.len() > 40, "{named:?}");
     for name in named {
         let known = flags.iter().any(|flag| flag == name)
-            || ["--release", "--path", "--help", "--example"].contains(&name);
-        assert!(known, "the README names `{name}`");
+            || ["--release", "--path", "--help", "--example", "--open"].contains(&name);
+        assert!(known, "a page names `{name}`");
     }
 }
 
@@ -232,8 +193,8 @@ fn flags_with_variables() -> Vec<(String, String)> {
 
 /// Returns the rows of the table of variables: each name in the first cell, with the second cell.
 fn rows_of_variables() -> Vec<(String, String)> {
-    let readme = page("README.md");
-    let section = readme.split("\n## Environment\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let page = page("docs/config.md");
+    let section = page.split("\n## Environment\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let mut rows = Vec::new();
     for row in section.lines().filter(|line| line.starts_with("| `")) {
         let mut cells = row.trim_matches('|').split('|').map(str::trim);
@@ -250,7 +211,7 @@ fn the_table_of_variables_has_each_of_them_once_with_its_flag() {
     expected.extend(tepa::config::VARIABLES.map(|name| (name.to_owned(), String::new())));
     let mut rows = rows_of_variables();
     let missing: Vec<_> = expected.iter().filter(|one| !rows.contains(one)).collect();
-    assert!(missing.is_empty(), "{missing:?} are not in the table of the README");
+    assert!(missing.is_empty(), "{missing:?} are not in the table of docs/config.md");
     rows.sort();
     expected.sort();
     assert_eq!(rows, expected);
@@ -276,7 +237,10 @@ fn no_variable_is_read_that_is_not_in_the_list() {
         let lists: String = listed.captures_iter(code).map(|list| list[1].to_owned()).collect();
         let found = [(&prefixed, code), (&asked, code), (&name, &lists)];
         let names = found.iter().flat_map(|(form, text)| form.captures_iter(text));
-        for name in names.map(|found| found[1].to_owned()).filter(|name| name != "TEPA_BLESS") {
+        for name in names
+            .map(|found| found[1].to_owned())
+            .filter(|name| name != "TEPA_BLESS" && name != tepa::prompt::ENVIRONMENT_PREFIX)
+        {
             let known = tepa::config::VARIABLES.contains(&name.as_str());
             let flag = flags.iter().any(|(variable, _)| *variable == name);
             assert!(known || flag, "`{name}` of {} is not in the list of variables", file.display());
@@ -287,7 +251,15 @@ fn no_variable_is_read_that_is_not_in_the_list() {
     // What libraries read by themselves, and what stands beside its list.
     assert_eq!(
         unseen,
-        [&"TEPA_LOG", &"XDG_CONFIG_HOME", &"HTTP_PROXY", &"HTTPS_PROXY", &"ALL_PROXY", &"NO_PROXY"]
+        [
+            &"TEPA_VAR_*",
+            &"COMPLETE",
+            &"XDG_CONFIG_HOME",
+            &"HTTP_PROXY",
+            &"HTTPS_PROXY",
+            &"ALL_PROXY",
+            &"NO_PROXY"
+        ]
     );
 }
 

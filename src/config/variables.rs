@@ -1,8 +1,10 @@
 //! Owns the names of the variables that tepa reads beside those of its flags: the list that the documentation is compared with.
 
 /// Variables that tepa reads and that no flag has.
-pub const VARIABLES: [&str; 44] = [
+pub const VARIABLES: [&str; 50] = [
     LOG,
+    // Those of a prompt, by their prefix.
+    "TEPA_VAR_*",
     "ANTHROPIC_API_KEY",
     "OPENAI_API_KEY",
     "GEMINI_API_KEY",
@@ -32,10 +34,15 @@ pub const VARIABLES: [&str; 44] = [
     "NO_COLOR",
     "CLICOLOR_FORCE",
     "TERM",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LANG",
     "VISUAL",
     "EDITOR",
     "USER",
     "LOGNAME",
+    "PATH",
+    "COMPLETE",
     "HOME",
     "USERPROFILE",
     "TMPDIR",

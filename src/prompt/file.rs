@@ -42,8 +42,11 @@ pub fn load(
 ) -> Result<(Prompt, Diagnostics), Diagnostics> {
     let mut of_variables = document.diagnostics();
     let filled = variables::fill(document, values, &mut of_variables);
+    let (mut file, mut faults) = decode::<PromptFile>(document, unknown);
+    if filled.soften(document, &faults) {
+        (file, faults) = decode::<PromptFile>(document, unknown);
+    }
     let document = &*document;
-    let (file, mut faults) = decode::<PromptFile>(document, unknown);
     // The rules below read the tree itself, so that they find their faults beside those of the schema.
     let mut own = document.diagnostics();
     check_blank(document.value(), "", document, &mut own);

@@ -22,6 +22,8 @@ pub(in crate::prompt) struct Filled {
     stand_ins: Vec<Span>,
     /// Where a variable of text is all that a value is, with its name.
     texts: Vec<(Span, String)>,
+    /// Where a value of another type is, with what it is as text.
+    typed: Vec<(Span, String, String)>,
 }
 
 impl Filled {
@@ -32,6 +34,21 @@ impl Filled {
                 |span: Span| self.stand_ins.iter().any(|own| span.start <= own.start && own.end <= span.end);
             !(OF_THE_VALUE.contains(&fault.code) && fault.span.is_some_and(covers))
         });
+    }
+
+    /// Makes text of values where nothing but text has a place; returns whether there were any.
+    pub(in crate::prompt) fn soften(&self, document: &mut Document, faults: &Diagnostics) -> bool {
+        let wants_text = |span: &Span| {
+            let mut here = faults.iter().filter(|fault| fault.code == "type" && fault.span == Some(*span));
+            here.any(|fault| fault.message.starts_with("expected a string"))
+        };
+        let wrong = self.typed.iter().filter(|(span, ..)| wants_text(span));
+        let wrong: Vec<_> = wrong.map(|(_, pointer, text)| (pointer, Value::String(text.clone()))).collect();
+        let any = !wrong.is_empty();
+        for (pointer, text) in wrong {
+            document.replace_scalar(pointer, text);
+        }
+        any
     }
 
     /// Says of text in the place of something else that its variable may have another type.
@@ -82,7 +99,11 @@ pub(in crate::prompt) fn fill(document: &mut Document, values: &Values, faults: 
                 done.texts.extend(span.map(|span| (span, name.to_owned())));
             }
             if known && !unchanged {
-                filled.push((pointer, value_of(&pieces, values)));
+                let value = value_of(&pieces, values);
+                if !value.is_string() {
+                    done.typed.extend(span.map(|span| (span, pointer.clone(), value.to_string())));
+                }
+                filled.push((pointer, value));
             }
         }
     }
@@ -299,9 +320,19 @@ mod tests {
         assert!(load(text, &[("out", "a/b.txt")]).is_ok());
         let faults = load(text, &[("out", "../x")]).unwrap_err();
         assert_eq!(faults, [("outside-workspace", "`../x` is outside the workspace".to_owned(), 25)]);
-        let text = "goal: '{{n}}'\ncontext: {}\nexpectedOutput: d\nvariables: {n: {type: integer}}\n";
+        let text = "goal: g\ncontext: {}\nexpectedOutput: [{path: p, description: d, checks: [yaml: '{{n}}']}]\nvariables: {n: {type: integer}}\n";
         let faults = load(text, &[("n", "5")]).unwrap_err();
-        assert_eq!(faults, [("type", "expected a string, found the number 5".to_owned(), 7)]);
+        assert_eq!(faults, [("choice", "expected `true`, found the number 5".to_owned(), 59)]);
+    }
+
+    #[test]
+    fn a_value_is_text_where_nothing_else_has_a_place() {
+        let text = "goal: '{{n}}'\ncontext: {n: '{{n}}'}\nvariables: {n: {type: integer}}\n\
+            expectedOutput: [{description: d, checks: [command: {run: [echo, '{{n}}'], exit: '{{n}}'}]}]\n";
+        let prompt = load(text, &[("n", "5")]).unwrap();
+        assert_eq!((prompt.goal.as_str(), &prompt.context["n"]), ("5", &json!(5)));
+        let checks = serde_json::to_value(&prompt.expected()[0].checks).unwrap();
+        assert_eq!(checks, json!([{"command": {"run": ["echo", "5"], "exit": 5}}]));
     }
 
     #[test]
