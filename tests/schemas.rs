@@ -107,7 +107,7 @@ fn written() -> Vec<(PathBuf, &'static str)> {
                     continue;
                 }
                 () if name.ends_with(".replay.yaml") => "replay",
-                () if folder == "prompts" => "prompt",
+                () if folder == "prompts" && !name.ends_with("/config.yaml") => "prompt",
                 () => "config",
             };
             files.push((path, form));

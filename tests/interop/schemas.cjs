@@ -26,7 +26,7 @@ const check = (form, what, value, expected = true) => {
 for (const folder of ['prompts', 'config']) {
   for (const name of fs.readdirSync(path.join(root, folder), { recursive: true })) {
     if (!name.endsWith('.yaml') || name === 'models.yaml') continue
-    const form = name.endsWith('.replay.yaml') ? 'replay' : folder === 'prompts' ? 'prompt' : 'config'
+    const form = name.endsWith('.replay.yaml') ? 'replay' : folder === 'prompts' && !name.endsWith('/config.yaml') ? 'prompt' : 'config'
     check(form, `${folder}/${name}`, YAML.parse(fs.readFileSync(path.join(root, folder, name), 'utf8')))
   }
 }
