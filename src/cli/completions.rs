@@ -13,7 +13,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathComplete
 use clap_complete::env::Shells;
 
 use super::args::ColorArgument;
-use super::load;
+use super::layers;
 use super::status::ExitStatus;
 use super::ui::Ui;
 use crate::config::{Catalog, Environment};
@@ -173,7 +173,7 @@ fn models() -> Vec<CompletionCandidate> {
 }
 
 fn tools(environment: &Environment) -> Vec<CompletionCandidate> {
-    let names = load::tool_names(environment).unwrap_or_default();
+    let names = layers::tool_names(environment).unwrap_or_default();
     names.into_iter().map(CompletionCandidate::new).collect()
 }
 

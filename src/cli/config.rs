@@ -5,7 +5,8 @@
 use serde_json::{Value, json};
 
 use super::args::{ConfigArguments, GlobalArguments, ToolOutputArgument};
-use super::load::{self, ConfigSource};
+use super::layers::{self, ConfigSource};
+use super::load;
 use super::status::ExitStatus;
 use super::table::{Column, table};
 use super::tools::{json_text, print};
@@ -25,7 +26,7 @@ pub(super) fn run(
     if *files {
         return print(
             ui,
-            &places(&load::config_files(&settings.layers, environment), environment, *output, ui),
+            &places(&layers::config_files(&settings.layers, environment), environment, *output, ui),
         );
     }
     let found = load::settings(settings, work, global, environment, ui)?;

@@ -1,26 +1,21 @@
 //! Owns the loading of what people write: the layers of the configuration and the prompt, every fault of every file at once.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use directories::ProjectDirs;
 use serde_json::Value;
 
-use super::args::{ColorArgument, GlobalArguments, LayerArguments, SettingArguments, Voices, WorkArguments};
+use super::args::{GlobalArguments, LayerArguments, SettingArguments, Voices, WorkArguments};
 use super::inspect::secrets;
-use super::said::{self, Said};
-use super::trust;
+use super::layers::layers;
+use super::said::{self};
 use super::ui::Ui;
 use super::variables;
-use crate::config::{
-    self, Config, Environment, Layers, LoggingLevel, Origin, Raised, Setting, Stage, Store, Turn,
-};
+use crate::config::{Config, Environment, Layers, LoggingLevel, Raised, Setting, Stage, Store, Turn};
 use crate::error::Error;
 use crate::prompt::{self, Given, Prompt, Variables};
-use crate::session::{learn_secrets, shown};
-use crate::source::{Diagnostics, Document, Format, SourceError, SourceFile, UnknownKeys, parse_settings};
+use crate::session::learn_secrets;
+use crate::source::{Diagnostics, Document, Format, SourceError, SourceFile, UnknownKeys};
 use crate::text;
-use crate::tools;
-use crate::workspace::PROJECT_FILE;
 
 /// Loads configuration and prompt of a run; the faults of all files come back together.
 pub(super) fn everything(
@@ -104,7 +99,7 @@ fn filled(
 }
 
 /// Returns what `load` makes of a file. Where keys are written into it, that is said, and what is wrong with the file is told without them.
-fn without_showing_keys<T>(
+pub(super) fn without_showing_keys<T>(
     source: SourceFile,
     environment: &Environment,
     ui: &Ui,
@@ -204,7 +199,7 @@ fn settled(
 }
 
 /// Returns what the layers add up to, with the store at its place: whoever opens it need not know the folder of the user.
-fn resolved(layers: &Layers, environment: &Environment) -> Result<Config, Error> {
+pub(super) fn resolved(layers: &Layers, environment: &Environment) -> Result<Config, Error> {
     let mut config = layers.resolve()?;
     if let Store::Sqlite { path } = &mut config.turn.store
         && path.starts_with('~')
@@ -244,167 +239,6 @@ pub(super) fn standing_config(
     Ok(config)
 }
 
-/// Returns the names of the tools here, those of servers aside; nothing where the configuration is broken.
-pub(super) fn tool_names(environment: &Environment) -> Option<Vec<String>> {
-    let ui = Ui::new(environment, ColorArgument::Never, true);
-    let (arguments, said, voices) = (LayerArguments::default(), Vec::new(), Voices::default());
-    let (layers, invalid) = layers(&arguments, said, &voices, environment, UnknownKeys::Refuse, &ui).ok()?;
-    let config = layers.resolve().ok().filter(|_| invalid.is_empty())?;
-    let built_in = tools::NAMES.map(str::to_owned).into_iter();
-    Some(built_in.chain(config.custom_tools.into_iter().map(|tool| tool.name)).collect())
-}
-
-/// Returns all layers, with the faults of every file that has some and of what is set.
-fn layers(
-    arguments: &LayerArguments,
-    said: Said,
-    variables: &Voices,
-    environment: &Environment,
-    unknown: UnknownKeys,
-    ui: &Ui,
-) -> Result<(Layers, Vec<Diagnostics>), Error> {
-    let mut invalid = Vec::new();
-    let mut layers = Layers::defaults()?;
-    let mut known = tools::NAMES.map(str::to_owned).to_vec();
-    for file in config_files(arguments, environment) {
-        match config_layer(&file, environment, &known, &layers, unknown, ui)? {
-            None => {}
-            Some(Ok((layer, warnings))) => {
-                warn(ui, &warnings);
-                known.extend(config::custom_tools(&layer).into_iter().map(str::to_owned));
-                layers.push(Origin::File(shown(&file.path, environment)), layer);
-            }
-            Some(Err(faults)) => invalid.push(faults),
-        }
-    }
-    let set = match set(&arguments.set, &known, unknown) {
-        Ok(set) => set.map(|(layer, warnings)| {
-            warn(ui, &warnings);
-            layer
-        }),
-        Err(faults) => {
-            invalid.push(faults);
-            None
-        }
-    };
-    said::push(&mut layers, said, set, variables)?;
-    Ok((layers, invalid))
-}
-
-/// Returns the layers below the project's file; what is wrong with the user's own is told where it is used.
-pub(super) fn below_project(environment: &Environment, ui: &Ui) -> Result<Layers, Error> {
-    let mut layers = Layers::defaults()?;
-    let user =
-        config_files(&LayerArguments::default(), environment).into_iter().find(|file| !file.in_workspace);
-    let Some(file) = user else { return Ok(layers) };
-    let known = tools::NAMES.map(str::to_owned);
-    if let Ok(Some(Ok((layer, _)))) = config_layer(&file, environment, &known, &layers, UnknownKeys::Warn, ui)
-    {
-        layers.push(Origin::File(shown(&file.path, environment)), layer);
-    }
-    Ok(layers)
-}
-
-/// Returns the layer of what is set by `--set`: held to what a file is held to.
-fn set(
-    settings: &[String],
-    known: &[String],
-    unknown: UnknownKeys,
-) -> Result<Option<(Value, Diagnostics)>, Diagnostics> {
-    if settings.is_empty() {
-        return Ok(None);
-    }
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    config::load(&parse_settings("--set", settings)?, &known, unknown).map(Some)
-}
-
-/// What was found where a layer of the configuration may be.
-pub(super) enum Found {
-    /// No file, and nobody named one.
-    Nothing,
-    /// A layer.
-    Valid,
-    /// A file with faults.
-    Faulty(Diagnostics),
-    /// A file that cannot be read.
-    Unreadable(Error),
-}
-
-/// Returns every file that may hold a layer, with what was found there, and what those that are valid add up to with what is set and said above them.
-///
-/// # Errors
-/// What is built in is broken.
-pub(super) fn survey(
-    arguments: &LayerArguments,
-    said: Said,
-    voices: &Voices,
-    environment: &Environment,
-) -> Result<(Vec<(String, Found)>, Config), Error> {
-    let ui = Ui::new(environment, ColorArgument::Never, true);
-    let mut layers = Layers::defaults()?;
-    let mut known = tools::NAMES.map(str::to_owned).to_vec();
-    let mut files = Vec::new();
-    for file in config_files(arguments, environment) {
-        let found = match config_layer(&file, environment, &known, &layers, UnknownKeys::Refuse, &ui) {
-            Ok(None) => Found::Nothing,
-            Ok(Some(Ok((layer, _)))) => {
-                known.extend(config::custom_tools(&layer).into_iter().map(str::to_owned));
-                layers.push(Origin::File(shown(&file.path, environment)), layer);
-                Found::Valid
-            }
-            Ok(Some(Err(faults))) => Found::Faulty(faults),
-            Err(error) => Found::Unreadable(error),
-        };
-        files.push((shown(&file.path, environment), found));
-    }
-    let set = set(&arguments.set, &known, UnknownKeys::Refuse).unwrap_or_else(|faults| {
-        files.push(("--set".to_owned(), Found::Faulty(faults)));
-        None
-    });
-    said::push(&mut layers, said, set.map(|(layer, _)| layer), voices)?;
-    Ok((files, resolved(&layers, environment)?))
-}
-
-/// A file that may hold a layer of the configuration.
-pub(super) struct ConfigSource {
-    pub(super) path: PathBuf,
-    /// Whether it does not count.
-    pub(super) passed_over: bool,
-    /// Whether a person named it, so that it has to be there.
-    named: bool,
-    /// Whether it lies in the folder that the run's own tools write to.
-    in_workspace: bool,
-}
-
-/// What a file holds and warns of, or its faults.
-pub(super) type Layer = Result<(Value, Diagnostics), Diagnostics>;
-
-/// Returns the layer that a file holds or its faults; nothing when there is no such file and nobody named it.
-fn config_layer(
-    source: &ConfigSource,
-    environment: &Environment,
-    known_tools: &[String],
-    below: &Layers,
-    unknown: UnknownKeys,
-    ui: &Ui,
-) -> Result<Option<Layer>, Error> {
-    if source.passed_over {
-        return Ok(None);
-    }
-    // A link that leads nowhere is there, and reading it says so.
-    if !source.named && source.path.symlink_metadata().is_err() {
-        return Ok(None);
-    }
-    let file = read(&source.path, &shown(&source.path, environment))?;
-    let own = below.resolve()?.protect;
-    Ok(Some(without_showing_keys(file, environment, ui, |file| {
-        let document = Document::parse(file)?;
-        let known: Vec<&str> = known_tools.iter().map(String::as_str).collect();
-        let layer = config::load(&document, &known, unknown);
-        if source.in_workspace { trust::narrowed(&document, layer, below, &own) } else { layer }
-    })))
-}
-
 /// Returns the error of a file that cannot be read.
 pub(super) fn unreadable(error: &SourceError) -> Error {
     let message = Error::usage(error.to_string());
@@ -414,20 +248,8 @@ pub(super) fn unreadable(error: &SourceError) -> Error {
     }
 }
 
-fn warn(ui: &Ui, warnings: &Diagnostics) {
+pub(super) fn warn(ui: &Ui, warnings: &Diagnostics) {
     if !warnings.is_empty() && !ui.quiet {
         ui.faults(warnings);
     }
-}
-
-/// Returns the files that may hold layers, lowest first.
-pub(super) fn config_files(arguments: &LayerArguments, environment: &Environment) -> Vec<ConfigSource> {
-    let passed_over = arguments.hermetic;
-    let user = ProjectDirs::from("", "", "tepa").map(|dirs| dirs.config_dir().join("config.yaml"));
-    let user = user.map(|path| ConfigSource { path, passed_over, named: false, in_workspace: false });
-    let path = environment.directory.join(PROJECT_FILE);
-    let project = ConfigSource { path, passed_over, named: false, in_workspace: true };
-    let named = arguments.config.as_deref().map(|path| environment.resolve(path));
-    let named = named.map(|path| ConfigSource { path, passed_over: false, named: true, in_workspace: false });
-    user.into_iter().chain([project]).chain(named).collect()
 }

@@ -12,6 +12,7 @@ mod evaluate;
 mod init;
 mod inspect;
 mod keyboard;
+mod layers;
 mod load;
 mod manual;
 mod memory;

@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 
 use serde_json::{Value, json};
 
-use super::load::Layer;
+use super::layers::Layer;
 use crate::config::Layers;
 use crate::source::{Diagnostic, Document};
 use crate::workspace::PROJECT_FILE;

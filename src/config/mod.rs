@@ -8,6 +8,7 @@ mod file;
 mod hooks;
 mod host;
 mod layers;
+mod programs;
 mod setting;
 mod tools;
 mod turn;

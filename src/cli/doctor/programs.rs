@@ -1,7 +1,5 @@
 //! Owns what the doctor says of programs that a run would start: the shell, and those that the configuration names. None is started.
 
-use std::path::{Path, PathBuf};
-
 use super::finding::Finding;
 use crate::check::CommandLine;
 use crate::config::{Config, Environment, McpServer, Stage, without_secrets};
@@ -30,7 +28,7 @@ pub(super) fn look(config: &Config, environment: &Environment) -> Vec<Finding> {
 
 fn shell(environment: &Environment) -> Finding {
     let name = if cfg!(windows) { "cmd.exe" } else { "sh" };
-    match find(name, environment) {
+    match environment.find_program(name) {
         Some(place) => Finding::ok("shell", place.display().to_string()),
         None => Finding::warn("shell", format!("`{name}` is not on the path"))
             .hint("`shell_execute` and checks that are a line of shell need it"),
@@ -59,7 +57,7 @@ fn command(check: &'static str, line: &CommandLine, environment: &Environment) -
 fn program(check: &'static str, name: &str, program: Option<String>, environment: &Environment) -> Finding {
     let program = program.unwrap_or_default();
     let named = if name.is_empty() { String::new() } else { format!("{name}: ") };
-    match find(&program, environment) {
+    match environment.find_program(&program) {
         Some(place) => Finding::ok(check, format!("{named}`{program}` is {}", place.display())),
         None => Finding::fail(check, format!("{named}`{program}` is not found"))
             .hint("install it, or mend its name in the configuration"),
@@ -79,27 +77,4 @@ fn mcp(name: &str, server: &McpServer, environment: &Environment) -> Finding {
         (None, Some(url)) => Finding::ok("server", format!("{name}: {}, not asked", without_secrets(url))),
         (None, None) => Finding::fail("server", format!("{name}: neither a command nor an address")),
     }
-}
-
-/// Returns where a program is: a path as seen from the folder, a name on the path.
-fn find(program: &str, environment: &Environment) -> Option<PathBuf> {
-    if program.is_empty() {
-        return None;
-    }
-    if program.contains('/') {
-        return Some(environment.locate(program)).filter(|path| path.is_file());
-    }
-    let folders = environment.variable("PATH").unwrap_or_default();
-    std::env::split_paths(folders).map(|folder| folder.join(program)).find(|path| is_program(path))
-}
-
-#[cfg(unix)]
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file() || path.with_extension("exe").is_file()
 }

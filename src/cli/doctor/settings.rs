@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use crate::cli::args::{DoctorArguments, GlobalArguments};
-use crate::cli::load::{self, Found};
+use crate::cli::layers::{self, Found};
 use crate::cli::said;
 use crate::config::{Catalog, Config, Environment, ProviderKind, without_secrets};
 use crate::error::Error;
@@ -15,7 +15,7 @@ pub(super) fn look(
     environment: &Environment,
 ) -> Result<(Config, Vec<Finding>), Error> {
     let said = said::doctor(arguments);
-    let (files, config) = load::survey(&arguments.layers, said, &global.variables, environment)?;
+    let (files, config) = layers::survey(&arguments.layers, said, &global.variables, environment)?;
     let mut findings: Vec<Finding> = files.into_iter().map(|(name, found)| file(&name, found)).collect();
     let kind = config.provider.unwrap_or(ProviderKind::Anthropic);
     findings.push(answerer(kind, &config, environment));

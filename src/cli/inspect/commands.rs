@@ -93,7 +93,7 @@ impl Look<'_> {
             let folder = "it is looked up from the folder that the run works in";
             self.faults.push(Diagnostic::warning("no-script", message).at(place).hint(folder));
         }
-        if is_plain(program) && !program.contains('/') && !self.is_on_path(program) {
+        if is_plain(program) && !program.contains('/') && !self.is_there(program) {
             let message = format!("the program `{program}` is not on the `PATH` of this machine");
             let hint = "check the name, or install it where the run takes place";
             self.faults.push(Diagnostic::warning("no-program", message).at(place).hint(hint));
@@ -107,19 +107,15 @@ impl Look<'_> {
         self.environment.resolve(Path::new(name)).is_file()
     }
 
+    /// Returns whether a program is on the path; nobody knows where there is none.
+    fn is_there(&self, program: &str) -> bool {
+        self.environment.variable("PATH").is_none() || self.environment.find_program(program).is_some()
+    }
+
     /// Returns whether a run is expected to write it.
     fn will_be(&self, script: &str) -> bool {
         let script = normal(script);
         self.outputs.iter().any(|output| script.starts_with(normal(output)))
-    }
-
-    fn is_on_path(&self, program: &str) -> bool {
-        let Some(path) = self.environment.variable("PATH") else { return true };
-        let there = |folder: PathBuf| {
-            let file = self.environment.resolve(&folder).join(program);
-            file.is_file() || cfg!(windows) && file.with_extension("exe").is_file()
-        };
-        std::env::split_paths(path).any(there)
     }
 }
 

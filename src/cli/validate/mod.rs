@@ -19,7 +19,7 @@ use self::files::Found;
 use super::args::{FaultOutputArgument, ValidateArguments};
 use super::status::ExitStatus;
 use super::ui::Ui;
-use super::{load, variables};
+use super::{layers, load, variables};
 use crate::config::Environment;
 use crate::error::Error;
 use crate::prompt::Given;
@@ -37,7 +37,7 @@ pub(super) fn run(
         unknown: load::unknown_keys(arguments.allow_unknown),
         given: &given,
         environment,
-        below: &load::below_project(environment, ui)?,
+        below: &layers::below_project(environment, ui)?,
         project: &environment.directory.join(PROJECT_FILE),
     };
     let checked = side_by_side(&found, &|found| check(found, &rules));
