@@ -76,7 +76,7 @@ async fn answer(run: &Run<'_>, input: &EvaluatorInput, bundles: &[Bundle]) -> Re
     let system = run.system(Role::Evaluator, Template::EvaluatorSystem, json!({"criteria": by_criteria}))?;
     let mut messages = vec![question(run, input, bundles, &criteria)?];
     let attempts = run.pipeline.config.limits.retry_attempts.saturating_add(1);
-    let mut raw = String::new();
+    let (mut raw, mut told) = (String::new(), String::new());
     for attempt in 1..=attempts {
         let question = Question {
             model: &run.pipeline.config.model.evaluator,
@@ -85,7 +85,8 @@ async fn answer(run: &Run<'_>, input: &EvaluatorInput, bundles: &[Bundle]) -> Re
             tool: None,
             schema: Some(schema),
         };
-        raw = run.ask_model(run.purpose(Role::Evaluator, attempt), question).await?.text;
+        let answer = run.ask_model(run.purpose(Role::Evaluator, attempt), question).await;
+        raw = answer.map_err(|fault| Stop::from(fault).because_of(&told))?.text;
         let strictly = attempt < attempts;
         let answer = json_object(&raw).and_then(|answer| {
             let evaluation = read(&answer)?;
@@ -97,6 +98,7 @@ async fn answer(run: &Run<'_>, input: &EvaluatorInput, bundles: &[Bundle]) -> Re
                 messages.push(Message::assistant(said(raw.clone())));
                 let slots = json!({"problem": problem, "criteria": by_criteria});
                 messages.push(Message::user(run.render(Template::EvaluatorRepair, slots)?));
+                told = problem;
             }
         }
     }

@@ -87,7 +87,8 @@ async fn ask_planner(run: &Run<'_>, input: &PlannerInput) -> Result<Plan, Stop> 
             tool: None,
             schema: Some(plan::answer_schema()),
         };
-        let response = run.ask_model(run.purpose(Role::Planner, attempt), question).await?;
+        let response = run.ask_model(run.purpose(Role::Planner, attempt), question).await;
+        let response = response.map_err(|fault| Stop::from(fault).because_of(&problem))?;
         let parsed = match json_object(&response.text) {
             Ok(answer) => plan::parse(&answer, &tools),
             Err(fault) => Err(PlanError::Malformed(vec![fault])),

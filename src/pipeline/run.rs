@@ -53,6 +53,16 @@ impl From<HookFault> for Stop {
     }
 }
 
+impl Stop {
+    /// Says of a call that failed why it was made at all: an answer before it could not be used.
+    pub(super) fn because_of(mut self, problem: &str) -> Self {
+        if self.reason == Reason::ProviderError && !problem.is_empty() {
+            self.message += &format!("; it was asked again, because its answer could not be used: {problem}");
+        }
+        self
+    }
+}
+
 impl From<ProviderError> for Stop {
     fn from(error: ProviderError) -> Self {
         Self::new(Reason::ProviderError, error.to_string())
