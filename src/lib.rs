@@ -1,6 +1,19 @@
 //! `tepa` runs a task written down in a file through Plan → Execute → Evaluate and settles on a verdict.
 //!
-//! The crate is a house of floors; a module names only modules below its own floor (`ARCHITECTURE.md`).
+//! What a person writes becomes a value that cannot be invalid, or a list of faults with their places:
+//!
+//! ```
+//! use tepa::prompt::{self, Values};
+//! use tepa::source::{Document, Format, SourceFile, UnknownKeys};
+//!
+//! let file = SourceFile::from_text("task.yaml", "gaol: Say hello.\ncontext: {}\n", Format::Yaml);
+//! let mut document = Document::parse(file).expect("the syntax is right");
+//! let faults = prompt::load(&mut document, &Values::default(), UnknownKeys::Refuse).unwrap_err();
+//! let said: Vec<&str> = faults.iter().map(|fault| fault.code).collect();
+//! assert_eq!(said, ["missing-key", "missing-key", "unknown-key"]);
+//! ```
+//!
+//! [`session::Session`] runs it; `docs/library.md` has a whole program. The crate is a house of floors; a module names only modules below its own floor (`ARCHITECTURE.md`).
 
 pub mod digest;
 pub mod duration;

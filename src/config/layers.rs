@@ -64,6 +64,19 @@ pub struct Raised {
 }
 
 /// Layers of a configuration, lowest first.
+///
+/// ```
+/// use serde_json::json;
+/// use tepa::config::{Layers, Origin};
+///
+/// let mut layers = Layers::defaults()?;
+/// layers.push(Origin::File("tepa.yaml".into()), json!({"limits": {"maxCycles": 3}}));
+/// layers.push(Origin::CommandLine, json!({"limits": {"maxCycles": 9, "maxTokens": 5000}}));
+/// let limits = layers.resolve()?.limits;
+/// // The command line lowers the limits of files, and does not raise them.
+/// assert_eq!((limits.max_cycles, limits.max_tokens), (3, 5000));
+/// # Ok::<(), tepa::error::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Layers {
     layers: Vec<(Origin, Value)>,
