@@ -38,7 +38,9 @@ impl Slip<'_> {
                     || format!("put text with `: ` in it in quotes: \"{}\"", shortened(self.written));
                 return one_line.then(|| quoted().into());
             }
-            Value::Array(_) if expects(MAP) && self.json => "write it in braces, as keys with values",
+            Value::Array(_) if expects(MAP) && (self.json || self.written.starts_with('[')) => {
+                "write it in braces, as keys with values"
+            }
             Value::Array(_) if expects(MAP) => "write it as keys with values, without `- ` in front",
             Value::Array(_) if expects(STRING) && !self.json => {
                 "write it as one text; `|` begins a text of several lines"

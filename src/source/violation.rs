@@ -74,7 +74,10 @@ impl<'a> Violations<'a> {
                 self.unknown_keys(pointer, unexpected.iter().map(String::as_str), &known);
             }
             Kind::Required { property } => self.missing_key(pointer, error, property),
-            Kind::Type { kind } => self.wrong_type(pointer, error.instance(), &type_names(kind)),
+            Kind::Type { kind } => {
+                let keys = self.known_keys([error]);
+                self.wrong_type(pointer, error.instance(), &type_names(kind), &keys);
+            }
             Kind::Enum { .. } | Kind::Constant { .. } => self.wrong_choice(pointer, &[error]),
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
                 self.no_form(pointer, error, context);
@@ -132,7 +135,8 @@ impl<'a> Violations<'a> {
         self.faults.push(fault.at(self.document.span_of_heading(pointer)));
     }
 
-    fn wrong_type(&mut self, pointer: &str, found: &Value, expected: &[&str]) {
+    /// Says that a value is of another type; `keys` are those of the map that it should have been, if any.
+    fn wrong_type(&mut self, pointer: &str, found: &Value, expected: &[&str], keys: &[&str]) {
         let names = text::joined(expected, "or");
         let written = self.written(pointer);
         let mut fault =
@@ -141,7 +145,8 @@ impl<'a> Violations<'a> {
         let line = self.document.line_at(pointer);
         let json = self.document.file().format() == Format::Json;
         if let Some(advice) = (Slip { found, expected, written: &written, line, json }).advice() {
-            fault = fault.hint(advice);
+            let known = || format!("{advice}; known here: {}", listed(keys));
+            fault = fault.hint(if keys.is_empty() { advice.to_string() } else { known() });
         }
         self.push(pointer, fault);
     }
@@ -183,7 +188,7 @@ impl<'a> Violations<'a> {
         let choices: Vec<_> =
             branches.iter().flatten().copied().filter(|error| own(error) && is_choice(error)).collect();
         if of_type.is_empty() && choices.is_empty() {
-            return self.wrong_type(pointer, error.instance(), &expected_types(&branches, &own));
+            return self.wrong_type(pointer, error.instance(), &expected_types(&branches, &own), &[]);
         }
         if of_type.iter().all(|branch| branch.iter().all(|error| own(error) && is_choice(error))) {
             return self.wrong_choice(pointer, &choices);
