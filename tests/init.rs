@@ -68,8 +68,9 @@ fn what_is_there_stays() {
     fs::create_dir(folder.path().join("prompts")).unwrap();
     fs::write(folder.path().join("prompts/task.yaml"), "mine").unwrap();
     fs::write(folder.path().join(".gitignore"), "target\r\n.env").unwrap();
-    std::os::unix::fs::symlink("nowhere", folder.path().join("tepa.yaml")).unwrap();
-    let output = init(folder.path(), &["--yes"]);
+    fs::write(folder.path().join("tepa.yaml"), "limits: {}\n").unwrap();
+    let output = init(folder.path(), &["--yes", "--goal", "other"]);
+    assert!(text(&output.stderr).contains("were not used: `prompts/task.yaml` is there"));
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     for line in [
         "prompts/task.yaml: kept (is there)\n",
@@ -150,6 +151,14 @@ fn what_cannot_be_is_refused_and_leaves_nothing() {
         (vec!["--provider", "replay"], "for one run and not for a project"),
         (vec!["--base-url", "http://x"], "`--base-url` is for the provider `openai-compatible`"),
         (vec!["--goal", ""], "a value is required"),
+        (vec!["--output-path", "out/"], "`out/` is a folder: name a file in it"),
+        (vec!["--output-path", "./.github/x.md"], "no run may write `.github`"),
+        (vec!["--output-path", "tepa.yaml"], "no run may write `tepa.yaml`"),
+        (
+            vec!["--goal", "use sk-ant-api03-AAAABBBBCCCCDDDDEEEE"],
+            "a key would be written into `prompts/task.yaml`",
+        ),
+        (vec!["--provider", "openai-compatible", "--model", "m", "--base-url", "ftp://x"], "ftp"),
     ] {
         let output = init(folder.path(), &arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
@@ -220,4 +229,77 @@ fn nobody_is_asked_where_nobody_is() {
     let folder = tempfile::tempdir().unwrap();
     let (code, written) = Terminal::run(folder.path(), 100, "CI=1 exec $TEPA init").end();
     assert_eq!((code, written.contains('?')), (0, false), "{written}");
+}
+
+#[test]
+fn nothing_is_written_through_a_link_or_into_what_is_no_file() {
+    let outside = tempfile::tempdir().unwrap();
+    for (name, is_folder) in [("prompts", true), (".github", true), ("tepa.yaml", false), ("prompts", false)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let target = outside.path().join(if is_folder { "" } else { "nowhere" });
+        std::os::unix::fs::symlink(target, folder.path().join(name)).unwrap();
+        let output = init(folder.path(), &["--yes"]);
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", text(&output.stderr));
+        assert!(
+            text(&output.stderr).contains("is no folder") || text(&output.stderr).contains("and no file")
+        );
+        assert!(left(outside.path()).is_empty());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{name}");
+    }
+    // A folder that is a link was named by a person.
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(outside.path(), folder.path().join("link")).unwrap();
+    assert_eq!(init(folder.path(), &["link", "--yes"]).status.code(), Some(0));
+    assert!(outside.path().join("tepa.yaml").exists());
+    std::os::unix::fs::symlink("nowhere", folder.path().join("dangling")).unwrap();
+    assert_eq!(init(folder.path(), &["dangling", "--yes"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_list_of_what_git_ignores_keeps_its_mode_and_is_let_alone_where_it_is_none() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let ignored = folder.path().join(".gitignore");
+    fs::write(&ignored, "target").unwrap();
+    fs::set_permissions(&ignored, fs::Permissions::from_mode(0o660)).unwrap();
+    fs::hard_link(&ignored, folder.path().join("second")).unwrap();
+    init(folder.path(), &["--yes"]);
+    assert_eq!(fs::metadata(&ignored).unwrap().permissions().mode() & 0o777, 0o660);
+    assert_eq!(fs::read_to_string(folder.path().join("second")).unwrap(), "target\n.tepa/\n");
+
+    let folder = tempfile::tempdir().unwrap();
+    let made = std::process::Command::new("mkfifo").arg(folder.path().join(".gitignore")).status().unwrap();
+    assert!(made.success());
+    let output = init(folder.path(), &["--yes"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stderr).contains("put `.tepa/` into it yourself"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_may_be_a_password_or_a_pattern_is_not_in_the_workflow() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = [
+        "--provider",
+        "openai-compatible",
+        "--model",
+        "m",
+        "--base-url",
+        "http://localhost:1/v1?key=s3cretvalue",
+    ];
+    let output = init(folder.path(), &[&server[..], &["--output-path", "out/!${{ secrets.X }}.md"]].concat());
+    let workflow = fs::read_to_string(folder.path().join(FILES[0])).unwrap_or_default();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(workflow.contains("${{ secrets.TEPA_BASE_URL }}") && !workflow.contains("s3cret"), "{workflow}");
+    assert!(!workflow.contains("secrets.X") && !text(&output.stderr).contains("s3cret"), "{workflow}");
+}
+
+#[test]
+fn a_workflow_below_the_top_of_a_repository_is_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join(".git")).unwrap();
+    let below = init(folder.path(), &["sub", "--yes"]);
+    assert!(text(&below.stderr).contains("at the top of a repository only"), "{}", text(&below.stderr));
+    let top = init(folder.path(), &["--yes"]);
+    assert!(!text(&top.stderr).contains("at the top"), "{}", text(&top.stderr));
 }

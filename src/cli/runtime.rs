@@ -37,7 +37,7 @@ pub(super) fn block_on<F: Future>(
 pub(super) async fn unless_stopped<T>(cancel: &Cancel, work: impl Future<Output = T>) -> Result<T, Stopped> {
     tokio::select! {
         biased;
-        cause = cancel.stopped() => Err(Stopped(cause)),
+        cause = cancel.stopped() => Err(Stopped::By(cause)),
         output = work => Ok(output),
     }
 }

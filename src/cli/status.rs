@@ -8,10 +8,16 @@ use crate::error::Error;
 use crate::outcome::Settlement;
 use crate::pipeline::Cause;
 
-/// A command that was told to stop before it had anything to settle.
+/// A command that ended before it had anything to settle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{}", .0.message())]
-pub(super) struct Stopped(pub(super) Cause);
+pub(super) enum Stopped {
+    /// It was told to.
+    #[error("{}", .0.message())]
+    By(Cause),
+    /// Nobody answered a question.
+    #[error("the input ended at a question")]
+    Unanswered,
+}
 
 /// How the process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +64,11 @@ impl ExitStatus {
 
     /// Returns the status of an error, whatever it is wrapped in; one that nobody foresaw leaves no verdict.
     pub fn of_error(error: &anyhow::Error) -> Self {
-        if let Some(Stopped(cause)) = error.downcast_ref() {
+        if let Some(stopped) = error.downcast_ref() {
+            let cause = match stopped {
+                Stopped::By(cause) => cause,
+                Stopped::Unanswered => &Cause::Interrupted,
+            };
             return Self::stopped(*cause);
         }
         match error.downcast_ref::<Error>() {

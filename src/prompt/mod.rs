@@ -19,7 +19,9 @@ use crate::digest;
 
 pub use file::{PromptFile, load};
 pub use publish::schema;
-pub use variables::{ENVIRONMENT_PREFIX, Given, GivenText, ValueError, Values, VariableFile, Variables};
+pub use variables::{
+    ENVIRONMENT_PREFIX, Given, GivenText, ValueError, Values, VariableFile, Variables, literal,
+};
 
 /// What to say of a task with nothing that a verdict could be held against.
 pub const UNVERIFIABLE: &str = "the task names no path, no check and no criterion";

@@ -1,17 +1,21 @@
 //! Owns what `tepa init` has to know: from flags, from questions with a default each, or from the defaults alone.
 
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::json;
+
 use crate::cli::args::InitArguments;
-use crate::cli::init::texts;
+use crate::cli::init::{TASK, texts};
 use crate::cli::keyboard;
 use crate::cli::status::Stopped;
 use crate::cli::ui::Ui;
-use crate::config::{Catalog, Environment, Models, ProviderKind};
+use crate::config::{Catalog, Environment, Layers, Models, Origin, ProviderKind, without_secrets};
 use crate::error::Error;
-use crate::pipeline::Cause;
 use crate::prompt::{self, Values};
 use crate::render::prose;
-use crate::session::access;
+use crate::session::{access, check_base_url};
 use crate::source::{Document, Format, SourceFile, UnknownKeys};
+use crate::workspace::PROJECT_FILE;
 
 /// The task of whoever names none.
 pub(super) const GOAL: &str = "Write an overview of this folder for somebody who sees it for the first time: what it is for, and what its most important files are.";
@@ -49,14 +53,38 @@ impl Answers {
             })?,
         };
         let goal = arguments.goal.clone().unwrap_or_else(|| GOAL.to_owned());
+        let path = arguments.output_path.clone().unwrap_or_else(|| expected(&goal).to_owned());
+        if let Some(why) = hopeless(&path) {
+            return Err(Error::usage(why).hint("name another one with `--output-path`"));
+        }
         Ok(Self {
-            path: arguments.output_path.clone().unwrap_or_else(|| expected(&goal).to_owned()),
+            path,
             goal,
             provider,
             models,
             base_url: has_server(provider).then(|| server(arguments, environment)),
             workflow: !arguments.no_workflow,
         })
+    }
+}
+
+impl Answers {
+    /// Returns the address, unless it holds what may be a password.
+    pub(super) fn open_address(&self) -> Option<&str> {
+        self.base_url.as_deref().filter(|url| without_secrets(url) == *url)
+    }
+
+    /// Refuses an address that no run could use.
+    pub(super) fn check_address(&self) -> Result<(), Error> {
+        let Some(url) = &self.base_url else { return Ok(()) };
+        let is_web = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
+        if !is_web || url.contains(char::is_whitespace) {
+            return Err(Error::usage(format!("`{}` is no address of a server", without_secrets(url)))
+                .hint("it begins with `http://` or `https://` and has no blanks"));
+        }
+        let mut layers = Layers::defaults()?;
+        layers.push(Origin::CommandLine, json!({"provider": self.provider, "baseUrl": url}));
+        check_base_url(&layers.resolve()?)
     }
 }
 
@@ -138,7 +166,7 @@ async fn ask(question: &str, default: Option<&str>, ui: &Ui) -> anyhow::Result<S
     let shown = default.map(|default| format!(" [{default}]")).unwrap_or_default();
     loop {
         let line = keyboard::line(&format!("{question}{shown}: "), ui).await;
-        match line.ok_or(Stopped(Cause::Interrupted))? {
+        match line.ok_or(Stopped::Unanswered)? {
             line if !line.is_empty() => return Ok(line),
             _ => {
                 if let Some(default) = default {
@@ -164,10 +192,27 @@ fn check(arguments: &InitArguments) -> Result<(), Error> {
 
 /// Returns what is wrong with a path as an expected output.
 fn fault(path: &str) -> Option<String> {
+    if let Some(fault) = hopeless(path) {
+        return Some(fault);
+    }
     let text = texts::outline(path).ok()?;
     let mut document = Document::parse(SourceFile::from_text("the task", text, Format::Yaml)).ok()?;
     let faults = prompt::load(&mut document, &Values::default(), UnknownKeys::Refuse).err()?;
     faults.iter().next().map(|fault| fault.message.clone())
+}
+
+/// Returns why no run could pass that is expected to write a path.
+fn hopeless(path: &str) -> Option<String> {
+    if path.ends_with('/') {
+        return Some(format!("`{path}` is a folder: name a file in it"));
+    }
+    if path.starts_with("~/") {
+        return Some(format!("`{path}` is outside the workspace: name a file in this folder"));
+    }
+    let normal: PathBuf = Path::new(path).components().filter(|part| *part != Component::CurDir).collect();
+    let kept = [".git", ".github", ".tepa", PROJECT_FILE, TASK];
+    let kept = kept.iter().find(|kept| normal.starts_with(kept))?;
+    Some(format!("`{path}` cannot be expected: no run may write `{kept}`"))
 }
 
 fn choices() -> impl Iterator<Item = ProviderKind> {

@@ -3,21 +3,16 @@
 /// The line.
 const LINE: &str = ".tepa/";
 
-/// Returns the file with the line at its end, or nothing when it has it; what is there stays, byte for byte.
-pub(super) fn with_tepa(file: &[u8]) -> Option<Vec<u8>> {
+/// Returns what has to follow at the end of the file for it to have the line, or nothing when it has it.
+pub(super) fn lacks(file: &[u8]) -> Option<Vec<u8>> {
     let known = [".tepa", ".tepa/", "/.tepa", "/.tepa/", ".tepa/**", "/.tepa/**"];
     let mut lines = file.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     if lines.any(|line| known.iter().any(|known| line == known.as_bytes())) {
         return None;
     }
     let end: &[u8] = if file.windows(2).any(|pair| pair == b"\r\n") { b"\r\n" } else { b"\n" };
-    let mut text = file.to_vec();
-    if !text.is_empty() && !text.ends_with(b"\n") {
-        text.extend(end);
-    }
-    text.extend(LINE.as_bytes());
-    text.extend(end);
-    Some(text)
+    let open = !file.is_empty() && !file.ends_with(b"\n");
+    Some([if open { end } else { b"" }, LINE.as_bytes(), end].concat())
 }
 
 #[cfg(test)]
@@ -36,7 +31,8 @@ mod tests {
             ("x\n/.tepa/\r\ny", None),
             (".tepa", None),
         ] {
-            let with = with_tepa(before.as_bytes()).map(|text| String::from_utf8(text).unwrap());
+            let with =
+                lacks(before.as_bytes()).map(|line| before.to_owned() + &String::from_utf8(line).unwrap());
             assert_eq!(with.as_deref(), after, "{before:?}");
         }
     }

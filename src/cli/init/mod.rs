@@ -4,21 +4,21 @@
 //! question leaves nothing behind.
 
 mod answers;
+mod files;
 mod ignored;
 mod texts;
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use self::answers::Answers;
+use self::files::{Files, Ignoring, Wanted};
 use super::args::InitArguments;
+use super::inspect::secrets;
 use super::status::{ExitStatus, Stopped};
 use super::ui::Ui;
 use super::{runtime, trust};
 use crate::config::{self, Environment, Layers};
 use crate::error::Error;
-use crate::persist::Place;
 use crate::prompt::{self, Values};
 use crate::render::prose;
 use crate::session::access;
@@ -39,31 +39,47 @@ pub(super) fn run(
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
-    let folder = environment.resolve(&arguments.folder);
-    if folder.exists() && !folder.is_dir() {
-        return Err(Error::usage(format!("`{}` is no folder", arguments.folder.display())).into());
+    let mut files = Files::at(&environment.resolve(&arguments.folder), &arguments.folder)?;
+    // Who would be asked about files that are there already would be asked for nothing.
+    let mut there = Vec::new();
+    for name in [TASK, PROJECT_FILE, WORKFLOW] {
+        if matches!(files.look(name)?, Wanted::Kept) {
+            there.push(name);
+        }
     }
-    let answers = answers(arguments, environment, ui)?;
+    let ignoring = files.look_at_ignored(IGNORED)?;
+    let answers = if there.contains(&TASK) && there.contains(&PROJECT_FILE) {
+        Answers::given(arguments, environment)?
+    } else {
+        answers(arguments, environment, ui)?
+    };
     let task = texts::task(&answers)?;
     let project = texts::project(&answers)?;
-    check(&task, &project).map_err(|faults| Error::Invalid(vec![faults]))?;
-    let mut files = vec![(TASK, task), (PROJECT_FILE, project)];
+    check(&answers, &task, &project, environment)?;
+    let mut written = vec![(TASK, task), (PROJECT_FILE, project)];
     if answers.workflow {
-        files.push((WORKFLOW, texts::workflow(&answers)?));
+        written.push((WORKFLOW, texts::workflow(&answers)?));
     }
-    for (name, text) in &files {
-        let word = if write_new(&folder, name, text.as_bytes())? { "written" } else { "kept (is there)" };
-        say(name, word, arguments, ui);
+    files.make()?;
+    for (name, text) in &written {
+        let is_new = !there.contains(name) && files.write(name, text.as_bytes())?;
+        say(name, if is_new { "written" } else { "kept (is there)" }, arguments, ui);
     }
-    let word = match ignored::with_tepa(&read(&folder.join(IGNORED))?) {
-        None => "kept (has `.tepa/`)",
-        Some(text) => {
-            let path = folder.join(IGNORED);
-            Place::at(&path).and_then(|place| place.write(&text)).map_err(|e| unwritten(&path, &e))?;
+    let word = match ignoring {
+        Ignoring::Kept => "kept (has `.tepa/`)",
+        Ignoring::Odd => "left alone (is no file of usual size): put `.tepa/` into it yourself",
+        Ignoring::Added(line) => {
+            files.append(IGNORED, &line)?;
             "written (`.tepa/` is in it now)"
         }
     };
     say(IGNORED, word, arguments, ui);
+    let unused = there.contains(&TASK) && (arguments.goal.is_some() || arguments.output_path.is_some());
+    ui.warn(unused.then(|| format!("`--goal` and `--output-path` were not used: `{TASK}` is there")));
+    let is_below = |folder: &Path| folder.ancestors().skip(1).any(|above| above.join(".git").exists());
+    let folder = environment.resolve(&arguments.folder);
+    let unseen = answers.workflow && !folder.join(".git").exists() && is_below(&folder);
+    ui.warn(unseen.then(|| format!("GitHub reads `{WORKFLOW}` at the top of a repository only: move it there, with `-C` and this folder in its lines")));
     if !ui.quiet {
         ui.say(&next(&answers, arguments));
     }
@@ -86,40 +102,26 @@ fn answers(arguments: &InitArguments, environment: &Environment, ui: &Ui) -> any
     })
 }
 
-/// Returns the faults of what is about to be written, as a run would find them.
-fn check(task: &str, project: &str) -> Result<(), Diagnostics> {
-    let document =
-        |name: &str, text: &str| Document::parse(SourceFile::from_text(name, text.to_owned(), Format::Yaml));
-    prompt::load(&mut document(TASK, task)?, &Values::default(), UnknownKeys::Refuse)?;
-    let document = document(PROJECT_FILE, project)?;
-    let layer = config::load(&document, &crate::tools::NAMES, UnknownKeys::Refuse);
-    match Layers::defaults() {
-        Ok(below) => trust::narrowed(&document, layer, &below, &[]).map(|_| ()),
-        Err(_) => layer.map(|_| ()),
+/// Refuses what is about to be written where a run would, and where it would be no good.
+fn check(answers: &Answers, task: &str, project: &str, environment: &Environment) -> Result<(), Error> {
+    let file = |name: &str, text: &str| SourceFile::from_text(name, text.to_owned(), Format::Yaml);
+    for (name, text) in [(TASK, task), (PROJECT_FILE, project)] {
+        if !secrets::seek(&file(name, text), environment).is_empty() {
+            return Err(Error::usage(format!("a key would be written into `{name}`"))
+                .hint("keep keys in variables of the environment; models are sent the task"));
+        }
     }
-}
-
-/// Writes a file unless something of its name is there; returns whether it did.
-fn write_new(folder: &Path, name: &str, text: &[u8]) -> Result<bool, Error> {
-    let path = folder.join(name);
-    // A link that leads nowhere is there.
-    if path.symlink_metadata().is_ok() {
-        return Ok(false);
-    }
-    let parent = path.parent().unwrap_or(folder);
-    let made = fs::create_dir_all(parent).and_then(|()| Place::at(&path)?.write_new(text));
-    made.map_err(|e| unwritten(&path, &e))
-}
-
-fn unwritten(path: &Path, error: &io::Error) -> Error {
-    Error::broken(format!("cannot write `{}`", path.display())).because(error)
-}
-
-fn read(path: &PathBuf) -> Result<Vec<u8>, Error> {
-    match fs::read(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        read => read.map_err(|e| Error::broken(format!("cannot read `{}`", path.display())).because(&e)),
-    }
+    answers.check_address()?;
+    let faults = (|| {
+        prompt::load(&mut Document::parse(file(TASK, task))?, &Values::default(), UnknownKeys::Refuse)?;
+        let document = Document::parse(file(PROJECT_FILE, project))?;
+        let layer = config::load(&document, &crate::tools::NAMES, UnknownKeys::Refuse);
+        match Layers::defaults() {
+            Ok(below) => trust::narrowed(&document, layer, &below, &[]).map(|_| ()),
+            Err(_) => layer.map(|_| ()),
+        }
+    })();
+    faults.map_err(|faults: Diagnostics| Error::Invalid(vec![faults]))
 }
 
 fn say(name: &str, word: &str, arguments: &InitArguments, ui: &Ui) {
@@ -139,10 +141,16 @@ fn next(answers: &Answers, arguments: &InitArguments) -> String {
     if let Some(access) = access(answers.provider).filter(|access| access.key_needed) {
         needed.push(format!("{}=…", access.keys[0]));
     }
-    needed.extend(answers.base_url.as_ref().map(|url| format!("TEPA_BASE_URL={url}")));
-    let there = match arguments.folder.display() {
+    needed.extend(answers.base_url.as_ref().map(|url| match answers.open_address() {
+        Some(_) => format!("TEPA_BASE_URL={url}"),
+        None => "TEPA_BASE_URL=…".to_owned(),
+    }));
+    let there = match arguments.folder.display().to_string() {
         _ if is_here(arguments) => String::new(),
-        folder => format!(" -C {folder}"),
+        folder if folder.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c)) => {
+            format!(" -C {folder}")
+        }
+        folder => format!(" -C '{}'", folder.replace('\'', r"'\''")),
     };
     prose(&format!(
         "next:\n  1. say in {TASK} what you want, then: tepa{there} validate {TASK}\n  2. export {}, then: tepa{there} doctor\n  3. tepa{there} run {TASK}",

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::answers::{Answers, GOAL};
 use crate::error::Error;
+use crate::prompt::literal;
 use crate::session::access;
 use crate::source::to_yaml;
 
@@ -21,7 +22,7 @@ pub(super) fn task(answers: &Answers) -> Result<String, Error> {
     };
     let expected = json!({
         "expectedOutput": [{
-            "path": path,
+            "path": literal(path),
             "description": "What the goal asks for",
             "criteria": criteria,
             "checks": [check(path)],
@@ -52,12 +53,9 @@ context:
 
 /// Returns the least task that expects a path.
 pub(super) fn outline(path: &str) -> Result<String, Error> {
-    yaml(&json!({"goal": "g", "context": {}, "expectedOutput": [{"path": path, "description": "d"}]}))
-}
-
-/// Returns a text in which nothing stands for a variable.
-fn literal(text: &str) -> String {
-    text.replace("{{", "\\{{")
+    yaml(
+        &json!({"goal": "g", "context": {}, "expectedOutput": [{"path": literal(path), "description": "d"}]}),
+    )
 }
 
 /// Returns a check that suits the ending of a path.
@@ -101,13 +99,18 @@ pub(super) fn workflow(answers: &Answers) -> Result<String, Error> {
         let key = access.keys[0];
         variables.insert(key.to_owned(), json!(format!("${{{{ secrets.{key} }}}}")));
     }
-    if let Some(url) = &answers.base_url {
-        variables.insert("TEPA_BASE_URL".to_owned(), json!(url));
+    if answers.base_url.is_some() {
+        // What may hold a password is no text for a file that everybody reads.
+        let hidden = "${{ secrets.TEPA_BASE_URL }}";
+        variables.insert("TEPA_BASE_URL".to_owned(), json!(answers.open_address().unwrap_or(hidden)));
     }
+    // What the uploader or GitHub would take for a pattern or an expression is left to a person.
+    let strange = |c: char| "*?[]!#~${}\\".contains(c) || c.is_control();
+    let path = if answers.path.contains(strange) { String::new() } else { format!("{}\n", answers.path) };
     let upload = json!({
         "name": "tepa",
         "if-no-files-found": "warn",
-        "path": format!("tepa-result.json\ntepa-report.xml\ntepa-report.md\n{}\n", answers.path),
+        "path": format!("tepa-result.json\ntepa-report.xml\ntepa-report.md\n{path}"),
     });
     Ok(format!(
         "\
@@ -164,7 +167,7 @@ mod tests {
             path: path.to_owned(),
             provider: ProviderKind::OpenAiCompatible,
             models: Models { planner: model(), executor: model(), evaluator: model() },
-            base_url: Some("http://localhost:1/#x: y".to_owned()),
+            base_url: Some("http://localhost:1/x: y".to_owned()),
             workflow: true,
         }
     }
@@ -174,16 +177,16 @@ mod tests {
         let value = |text: &str| parse_yaml_value(text, 1000).unwrap_or_else(|e| panic!("{e}: {text}"));
         for odd in ["say \"hi\": 'now'", "- a", "# no", "*x", "a\nb\n\n  c", "true", "{a: [b", "%x", "é\u{7}"]
         {
-            let answers = answers(odd, "out/a: b #1.md");
+            let answers = answers(odd, "out/a: b 1.md");
             let task = value(&task(&answers).unwrap());
             assert_eq!(task["goal"], odd);
-            assert_eq!(task["expectedOutput"][0]["path"], "out/a: b #1.md");
+            assert_eq!(task["expectedOutput"][0]["path"], "out/a: b 1.md");
             assert_eq!(value(&project(&answers).unwrap())["model"]["planner"], "a: b");
             let workflow = value(&workflow(&answers).unwrap());
             let steps = &workflow["jobs"]["task"]["steps"];
-            assert_eq!(steps[3]["env"]["TEPA_BASE_URL"], "http://localhost:1/#x: y");
+            assert_eq!(steps[3]["env"]["TEPA_BASE_URL"], "http://localhost:1/x: y");
             assert_eq!(steps[3]["env"]["OPENAI_API_KEY"], "${{ secrets.OPENAI_API_KEY }}");
-            assert!(steps[4]["with"]["path"].as_str().unwrap().ends_with("\nout/a: b #1.md\n"));
+            assert!(steps[4]["with"]["path"].as_str().unwrap().ends_with("\nout/a: b 1.md\n"));
             assert_eq!(workflow["permissions"], json!({"contents": "read"}));
         }
         assert_eq!(value(&task(&answers("fill {{ x }}", "a")).unwrap())["goal"], "fill \\{{ x }}");

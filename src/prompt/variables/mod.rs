@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(super) use fill::fill;
+pub use placeholder::literal;
 pub use value::{ENVIRONMENT_PREFIX, Given, GivenText, ValueError, Values};
 
 use crate::source::Document;

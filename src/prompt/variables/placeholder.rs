@@ -42,6 +42,24 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
+/// Returns how a text is written in which nothing is a placeholder.
+pub fn literal(text: &str) -> String {
+    let mut written = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("{{") {
+        let (before, from) = rest.split_at(at);
+        written.push_str(before);
+        // `{{{x}}`: the form may begin one brace later.
+        let length = placeholder(from).map_or(1, |(_, placeholder)| {
+            written.push('\\');
+            placeholder.len()
+        });
+        written.push_str(&from[..length]);
+        rest = &from[length..];
+    }
+    written + rest
+}
+
 /// Returns the name in the placeholder that a text begins with, and the placeholder.
 fn placeholder(text: &str) -> Option<(&str, &str)> {
     let inside = text.strip_prefix("{{")?;
@@ -77,6 +95,13 @@ mod tests {
             ("cost: ${{price}}", "cost: $<price>"),
         ] {
             assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn any_text_can_be_written_such_that_nothing_in_it_is_a_placeholder() {
+        for text in ["{{x}}", "{{{x}}}", "\\{{x}}", "a {{ b }}{{c}} {{", "{{{{y}}}}", "no braces", "{{1}}"] {
+            assert_eq!(shown(&literal(text)), text);
         }
     }
 
