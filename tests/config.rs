@@ -297,3 +297,15 @@ fn variables_that_are_set_to_nothing_say_nothing_to_any_command() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", text(&output.stderr));
     }
 }
+
+#[test]
+fn a_variable_that_nothing_reads_is_warned_of() {
+    let folder = folder("{}", "{}");
+    let misspelt =
+        [("TEPA_MAX_CYCLE", "3"), ("TEPA_VAR_ANY", "x"), ("TEPA_MAX_TOKENS", "900"), ("TEPA_ODD", "")];
+    let said = text(&call(folder.path(), &["config"], &misspelt).stderr);
+    let warning =
+        "warning: the variable `TEPA_MAX_CYCLE` means nothing to tepa, did you mean `TEPA_MAX_CYCLES`?";
+    assert!(said.contains(warning), "{said}");
+    assert_eq!(said.matches("means nothing").count(), 1, "{said}");
+}

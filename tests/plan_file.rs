@@ -248,3 +248,13 @@ fn hooks_may_stop_a_plan_that_was_made_before_and_not_change_it() {
         }
     }
 }
+
+#[test]
+fn the_name_of_a_form_is_no_file_by_accident() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = finish(tepa(folder.path()).args(["plan", "prompt.yaml", "--output", "json"]));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("for the form write `--format json`, for the file `--output ./json`"), "{said}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}

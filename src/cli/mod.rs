@@ -16,6 +16,7 @@ mod layers;
 mod load;
 mod manual;
 mod memory;
+mod misspelt;
 mod plan;
 mod record;
 mod run;
@@ -133,6 +134,9 @@ fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyh
             return Err(Error::usage(format!("`{}` is not a folder to work in", directory.display())).into());
         }
         environment.directory = wanted;
+    }
+    if matches!(arguments.command, Command::Run(_) | Command::Plan(_) | Command::Config(_)) {
+        misspelt::warn(&environment, ui);
     }
     match arguments.command {
         Command::Run(run) => run::run(&run, &arguments.global, &environment, ui),

@@ -25,6 +25,15 @@ pub(super) fn plan(
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
     let PlanArguments { prompt: path, settings, work, output, format } = arguments;
+    let forms = PlanFormat::ALL.map(PlanFormat::name);
+    // Everywhere else this flag says the form.
+    if let Some(form) =
+        output.as_ref().and_then(|path| forms.into_iter().find(|form| path == Path::new(form)))
+    {
+        return Err(Error::usage(format!("`--output {form}` would write a file called `{form}`"))
+            .hint(format!("for the form write `--format {form}`, for the file `--output ./{form}`"))
+            .into());
+    }
     run::check_replies(path, settings)?;
     let (config, prompt) = load::everything(path, settings, work, global, environment, ui)?;
     let name = output.as_deref().unwrap_or(Path::new("-")).display().to_string();

@@ -23,7 +23,7 @@ pub(in crate::cli) enum PlanFormat {
 }
 
 impl PlanFormat {
-    pub(super) const ALL: [Self; 5] = [
+    pub(in crate::cli) const ALL: [Self; 5] = [
         Self::Text,
         Self::Json,
         Self::Drawn(Drawing::Mermaid),
@@ -31,7 +31,7 @@ impl PlanFormat {
         Self::Drawn(Drawing::Svg),
     ];
 
-    pub(super) fn name(self) -> &'static str {
+    pub(in crate::cli) fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
             Self::Json => "json",

@@ -192,7 +192,7 @@ impl Board {
         };
         let time = if self.turning { "{since}" } else { "" };
         bar.set_style(
-            template(&format!("  {{spinner}} {{wide_msg}}{time}"))
+            template(&format!("  {{spinner}} {{msg}}{time}"))
                 .with_key("since", since)
                 .tick_strings(&pictures.each_ref().map(String::as_str)),
         );
@@ -220,8 +220,10 @@ fn elapsed(seconds: u64) -> String {
     if seconds < 60 { format!("{seconds} s") } else { text::duration(seconds.saturating_mul(1000)) }
 }
 
+// Lines are no longer than their text: what the terminal puts behind the last one, such as `^C`, begins no line, and a window that gets
+// narrower has little to break.
 fn still() -> ProgressStyle {
-    template("{wide_msg}")
+    template("{msg}")
 }
 
 fn template(template: &str) -> ProgressStyle {

@@ -33,7 +33,7 @@ const WIDEST_BESIDE: usize = 20;
 const MEASURE: usize = 26;
 
 /// Columns kept free for the time that a running step has taken.
-const ELAPSED: usize = 12;
+const ELAPSED: usize = 14;
 
 /// How far a step has come.
 #[derive(Debug, Clone)]

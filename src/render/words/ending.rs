@@ -37,13 +37,18 @@ pub(super) fn checked(cycle: u32, result: &CheckResult) -> Message {
 
 /// Returns what came of a criterion.
 fn criterion(cycle: u32, result: &CriterionResult) -> Message {
-    let path = result.path.as_ref().map(|path| format!(" {path}")).unwrap_or_default();
-    let head = Text::of(Tone::Plain, format!("criterion {}{path}: {}", result.id, result.criterion));
-    let message = Message::new(Place::cycle(cycle), head);
+    let path = result.path.as_ref().map(|path| format!(" ({path})")).unwrap_or_default();
+    let said = format!("{}{path}", result.criterion);
+    let name = format!("criterion {}", result.id);
+    // What is met may be cut where there is no room; what is not has to be read.
+    if result.verdict == CriterionVerdict::Pass {
+        let head = Text::of(Tone::Plain, format!("{name}: {said}"));
+        return Message::new(Place::cycle(cycle), head).marked(Mark::Good);
+    }
+    let message = Message::new(Place::cycle(cycle), Text::of(Tone::Plain, name)).because(&said);
     let finding = |label: &str, text: &str| format!("{label}{}", text::truncate(text, LONGEST_FINDING));
     match result.verdict {
-        CriterionVerdict::Pass => message.marked(Mark::Good),
-        CriterionVerdict::Fail => {
+        CriterionVerdict::Pass | CriterionVerdict::Fail => {
             message.marked(Mark::Bad).prose(Tone::Plain, &finding("not met: ", &result.reason))
         }
         CriterionVerdict::Unproven => {
