@@ -152,6 +152,12 @@ mod tests {
         std::fs::create_dir(folder.path().join("bin")).unwrap();
         for file in ["bin/python3", "bin/sh", "check.py"] {
             std::fs::write(folder.path().join(file), "").unwrap();
+            #[cfg(unix)]
+            std::fs::set_permissions(
+                folder.path().join(file),
+                std::os::unix::fs::PermissionsExt::from_mode(0o755),
+            )
+            .unwrap();
         }
         let environment = Environment::of(folder.path().to_owned(), [("PATH".into(), "bin".into())]);
         let document = Document::parse(SourceFile::from_text("a.yaml", text, Format::Yaml)).unwrap();

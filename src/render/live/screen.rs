@@ -18,6 +18,11 @@ pub(super) struct Screen {
     term: Arc<dyn TermLike>,
     /// Whether it knows no more than ASCII.
     ascii: bool,
+    /// Whether the line that was written last is whole, and the next one begins a line of its own.
+    ///
+    /// The drawing library fills lines up to get to the next, the last one included. What the terminal writes behind it, such as the `^C`
+    /// of an interrupt, would then begin another line, and the picture could not be taken back to where it began.
+    line_ended: Arc<Mutex<bool>>,
     health: Arc<Mutex<Health>>,
 }
 
@@ -30,7 +35,7 @@ struct Health {
 impl Screen {
     /// Returns a screen on `term`.
     pub(super) fn new(term: impl TermLike + 'static, ascii: bool) -> Self {
-        Self { term: Arc::new(term), ascii, health: Arc::default() }
+        Self { term: Arc::new(term), ascii, line_ended: Arc::default(), health: Arc::default() }
     }
 
     /// Returns the fault that has not been told yet.
@@ -66,6 +71,8 @@ impl TermLike for Screen {
     }
 
     fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+        // The picture is drawn anew, from the line that the cursor is on.
+        *self.line_ended.lock().unwrap_or_else(PoisonError::into_inner) = false;
         self.attempt(|term| term.move_cursor_up(n));
         Ok(())
     }
@@ -91,6 +98,17 @@ impl TermLike for Screen {
     }
 
     fn write_str(&self, text: &str) -> io::Result<()> {
+        let is_filler = !text.is_empty() && text.trim_start_matches(' ').is_empty();
+        let ended = std::mem::replace(
+            &mut *self.line_ended.lock().unwrap_or_else(PoisonError::into_inner),
+            is_filler,
+        );
+        if is_filler {
+            return Ok(());
+        }
+        if ended {
+            self.attempt(|term| term.write_line(""));
+        }
         self.attempt(|term| term.write_str(&self.readable(text)));
         Ok(())
     }
