@@ -131,7 +131,8 @@ pub fn recorded(folder: &Path) -> Option<Listed> {
         None => State::Lost,
     };
     Some(Listed {
-        run_id: first.run_id,
+        // The name by which it is found again.
+        run_id: folder.file_name()?.to_str()?.to_owned(),
         started_at: first.ts,
         session,
         goal: prompt.goal,
