@@ -27,8 +27,10 @@ pub(super) fn show(
 ) -> anyhow::Result<ExitStatus> {
     let folder = journal::find(&environment.directory, run)?;
     let (report, events) = read(run, &folder)?;
-    let listed = journal::recorded(&folder)
+    let mut listed = journal::recorded(&folder)
         .ok_or_else(|| Error::usage(format!("the record of the run `{run}` does not say how it began")))?;
+    // What is told below and what is said above are one run.
+    listed.state = report.result.as_ref().map_or(listed.state, State::of);
     if output == ToolOutputArgument::Json {
         let result = report.result.as_ref().ok_or_else(|| unended(&listed))?;
         return print(ui, &format!("{}\n", serde_json::to_string_pretty(result)?));
@@ -44,7 +46,7 @@ fn read(run: &str, folder: &Path) -> Result<(Report, Vec<RunEvent>), Error> {
     let fail = |e: &(dyn std::error::Error + 'static)| {
         Error::usage(format!("cannot use the record of the run `{run}`")).because(e)
     };
-    let file = std::fs::File::open(folder.join(journal::EVENTS)).map_err(|e| fail(&e))?;
+    let file = journal::open_record(folder).map_err(|e| fail(&e))?;
     let (mut report, mut events) = (Report::default(), Vec::new());
     event::read(BufReader::new(file), |envelope| {
         report.apply(&envelope);

@@ -1,6 +1,5 @@
 //! Owns `tepa runs`: what can be made of recorded runs, without executing anything.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
@@ -104,11 +103,11 @@ fn row(run: &Listed, shown: usize, ui: &Ui) -> [String; 9] {
 }
 
 fn read(run: &str, environment: &Environment) -> Result<Report, Error> {
-    let path = journal::find(&environment.directory, run)?.join(journal::EVENTS);
+    let folder = journal::find(&environment.directory, run)?;
     let fail = |e: &(dyn std::error::Error + 'static)| {
         Error::usage(format!("cannot use the record of the run `{run}`")).because(e)
     };
-    let file = File::open(&path).map_err(|e| fail(&e))?;
+    let file = journal::open_record(&folder).map_err(|e| fail(&e))?;
     Report::read(BufReader::new(file)).map_err(|e| fail(&e))
 }
 
