@@ -188,3 +188,32 @@ fn the_end_of_a_run_has_one_source() {
         assert!(list.contains("  pass  "), "{list}");
     }
 }
+
+#[test]
+fn no_value_looks_like_another_row() {
+    let folder = recorded();
+    let run = only_run(folder.path());
+    let events = fs::read_to_string(run.join("events.jsonl")).unwrap();
+    let head = r#""type":"run.started","#;
+    let start = events.find(head).unwrap() + head.len();
+    let session = r#""session":"x\n  took      forged\n\u001b[2Jforged  pass","#;
+    let forged = format!("{}{session}{}", &events[..start], &events[start..]);
+    fs::write(run.join("events.jsonl"), forged).unwrap();
+    let config = "pricing: {\"a\\nforged\": {input: 1, output: 1}}\nevents: {preStep: [{command: [\"no\\nforged\"]}]}\n\
+        customTools: [{name: deploy, description: \"d\\rforged\", command: [\"true\"]}]\n";
+    fs::write(folder.path().join("ci.yaml"), config).unwrap();
+    for line in [
+        "runs list",
+        "runs show latest",
+        "config --config ci.yaml",
+        "tools list --config ci.yaml",
+        "tools show deploy --config ci.yaml",
+        "doctor --config ci.yaml",
+    ] {
+        let (_, shown, error) = said(folder.path(), line);
+        assert!(shown.contains("forged"), "{line}: {shown}{error}");
+        let starts =
+            |row: &str| row.trim_start().starts_with("forged") || row.starts_with("  took      forged");
+        assert!(!shown.split(['\n', '\r']).any(starts) && !shown.contains('\u{1b}'), "{line}: {shown}");
+    }
+}

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::event::{self, RunEvent};
 use crate::journal::{self, Listed, State};
 use crate::outcome::RunResult;
-use crate::render::{self, Style, prose};
+use crate::render::{self, Style, cell};
 use crate::report::{self, Report};
 
 pub(super) fn show(
@@ -80,9 +80,9 @@ fn head(run: &Listed, report: &Report, ui: &Ui) -> String {
     // On a terminal a word at the end of a line goes on in the next one, under itself.
     let room = ui.data_width.map(|width| width.saturating_sub(12).clamp(20, 90));
     facts.retain(|(_, fact)| !fact.is_empty());
-    let mut page = format!("run {}  {}\n", prose(&run.run_id), ending(run, report.result.as_ref(), ui));
+    let mut page = format!("run {}  {}\n", cell(&run.run_id), ending(run, report.result.as_ref(), ui));
     for (name, fact) in facts {
-        let lines = room.map_or_else(|| vec![prose(&fact)], |room| render::wrap(&prose(&fact), room));
+        let lines = room.map_or_else(|| vec![cell(&fact)], |room| render::wrap(&cell(&fact), room));
         for (at, line) in lines.iter().enumerate() {
             let name = if at == 0 { name } else { "" };
             page += &format!("  {name:8}  {line}\n");

@@ -65,7 +65,7 @@ fn listed(runs: &[Listed], ui: &Ui) -> String {
     let columns = [
         Column::of("RUN"),
         Column::of("BEGAN").goes(1),
-        Column::of("STATUS"),
+        Column::of("STATUS").painted(),
         Column::of("CYCLES").right().goes(5),
         Column::of("TOKENS").right().goes(3),
         Column::of("COST").right().goes(2),
@@ -90,15 +90,15 @@ fn telling(runs: &[Listed]) -> usize {
 fn row(run: &Listed, shown: usize, ui: &Ui) -> [String; 9] {
     let goal = run.goal.split_whitespace().collect::<Vec<_>>().join(" ");
     [
-        prose(&run.run_id.chars().take(shown).collect::<String>()),
+        run.run_id.chars().take(shown).collect(),
         when::short(run.started_at),
         when::state(run.state, ui),
         run.cycles.to_string(),
         text::grouped(run.tokens_used),
         run.cost.map_or_else(|| "-".to_owned(), report::cost),
         run.duration_ms.map_or_else(|| "-".to_owned(), text::duration),
-        prose(run.session.as_deref().unwrap_or("-")),
-        prose(&goal),
+        run.session.clone().unwrap_or_else(|| "-".to_owned()),
+        goal,
     ]
 }
 
