@@ -135,6 +135,24 @@ fn a_broken_configuration_keeps_it_from_nothing_else() {
 }
 
 #[test]
+fn what_is_declared_secret_is_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = "secrets: {env: [TEAM_PASS], files: [gone.txt, word.txt]}\n\
+        events: {preStep: [{command: [no-hunter22, team-hunter3]}]}\n\
+        mcpServers: {away: {url: 'https://x.example/team-hunter3/no-hunter22'}}\n";
+    fs::write(folder.path().join("ci.yaml"), config).unwrap();
+    fs::write(folder.path().join("word.txt"), "no-hunter22\n").unwrap();
+    for output in ["text", "json"] {
+        let arguments = ["--config", "ci.yaml", "--output", output];
+        let output = doctor(folder.path(), &arguments, &[KEY, ("TEAM_PASS", "team-hunter3")]);
+        let said = text(&output.stdout);
+        assert!(said.contains("***") && said.contains("the secrets in `gone.txt` cannot be read"), "{said}");
+        assert!(!said.contains("hunter"), "{said}");
+        assert_eq!(output.status.code(), Some(1));
+    }
+}
+
+#[test]
 fn it_works_without_a_home_and_where_nothing_can_be_recorded() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(".tepa"), "a file in the way").unwrap();
