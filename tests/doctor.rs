@@ -171,6 +171,7 @@ fn programs_that_the_configuration_names_are_looked_for_and_not_started() {
     let config = "\
 events:
   postPlanner: [{command: [sh, hooks/filter.sh]}, {command: [no-such-program]}]
+  preStep: [{command: no-such-word --fast | wc}, {command: 'cd x && nope'}, {command: python3 $X}, {command: ./deploy.sh now}, {command: sh gone.sh}]
 customTools: [{name: deploy, description: d, command: [./deploy.sh]}]
 mcpServers:
   there: {command: sh, args: [-c, 'touch started']}
@@ -184,6 +185,11 @@ mcpServers:
     assert!(hooks[0].starts_with("ok `sh` is /"), "{hooks:?}");
     assert!(hooks[1].starts_with("fail `hooks/filter.sh` is not found"), "{hooks:?}");
     assert!(hooks[2].starts_with("fail `no-such-program` is not found"), "{hooks:?}");
+    let starts = |word: &str| hooks.iter().filter(|hook| hook.starts_with(word)).count();
+    assert_eq!(starts("warn `no-such-word` is not found"), 1, "{hooks:?}");
+    assert_eq!(starts("ok `./deploy.sh` is "), 1, "{hooks:?}");
+    assert_eq!(starts("fail `gone.sh` is not found"), 1, "{hooks:?}");
+    assert!(!hooks.iter().any(|hook| hook.contains("nope") || hook.contains("$X")), "{hooks:?}");
     assert!(of("tool").0[0].starts_with("ok deploy: `./deploy.sh` is "), "{:?}", of("tool"));
     let (servers, _) = of("server");
     assert_eq!(servers[1], "ok away: https://mcp.example/x, not asked");
