@@ -57,13 +57,16 @@ pub(super) enum Found {
     Unreadable(Error),
 }
 
-/// Returns the valid layers of files, that of what is set, and everything that was looked at, by its name.
+/// Every place where a layer may be, by its name, with what was found there.
+type Places = Vec<(String, Found)>;
+
+/// Returns the valid layers of files, that of what is set, and what was found of each.
 fn gather(
     arguments: &LayerArguments,
     environment: &Environment,
     unknown: UnknownKeys,
     ui: &Ui,
-) -> Result<(Layers, Option<Value>, Vec<(String, Found)>), Error> {
+) -> Result<(Layers, Option<Value>, Places), Error> {
     let mut layers = Layers::defaults()?;
     let mut known = tools::NAMES.map(str::to_owned).to_vec();
     let mut places = Vec::new();
@@ -129,8 +132,8 @@ fn set(
 
 /// What the doctor wants to know of the configuration.
 pub(super) struct Survey {
-    /// Every place where a layer may be, with what was found there.
-    pub(super) places: Vec<(String, Found)>,
+    /// What was found of each layer.
+    pub(super) places: Places,
     /// What those that are valid add up to with what is set and said above them.
     pub(super) config: Config,
     /// What to say of what it declares secret; none of that is shown from now on.

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::args::{GlobalArguments, RunsArguments, RunsCommand, ToolOutputArgument};
 use super::status::ExitStatus;
 use super::table::{Column, table};
-use super::tools::json_text;
+use super::tools::{json_text, print};
 use super::ui::Ui;
 use super::{evaluate, record, when};
 use crate::config::Environment;
@@ -37,8 +37,7 @@ pub(super) fn run(
                 ToolOutputArgument::Json => json_text(&serde_json::to_value(&runs)?),
                 ToolOutputArgument::Text => listed(&runs, ui),
             };
-            ui.data(&text).map_err(|e| Error::broken("cannot write to standard output").because(&e))?;
-            Ok(ExitStatus::answered())
+            print(ui, &text)
         }
         RunsCommand::Show { run, output } => record::show(run, *output, global, environment, ui),
         RunsCommand::Report { run, format, output } => {
@@ -114,8 +113,7 @@ fn read(run: &str, environment: &Environment) -> Result<Report, Error> {
 /// Writes to a file or to standard output; what became a secret since the run was recorded does not leave.
 fn put(text: &str, output: Option<&Path>, environment: &Environment, ui: &Ui) -> anyhow::Result<ExitStatus> {
     let Some(path) = output else {
-        ui.data(text).map_err(|e| Error::broken("cannot write to standard output").because(&e))?;
-        return Ok(ExitStatus::answered());
+        return print(ui, text);
     };
     let text = environment.secrets().redact(text);
     Place::at(&environment.resolve(path))
