@@ -8,7 +8,9 @@ mod screen;
 mod support;
 
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use console::measure_text_width;
 use serde_json::Value;
@@ -132,4 +134,86 @@ fn a_run_that_never_ended_is_shown_as_such() {
     assert!(error.contains("has no result: its process is gone"), "{error}");
     let (_, list, _) = said(folder.path(), "runs list");
     assert!(list.contains("  lost  "), "{list}");
+}
+
+/// Returns the folder of the one run that is recorded.
+fn only_run(folder: &Path) -> PathBuf {
+    fs::read_dir(folder.join(".tepa/runs")).unwrap().next().unwrap().unwrap().path()
+}
+
+#[test]
+fn a_record_that_is_no_regular_file_is_refused_and_waited_for_by_nobody() {
+    let folder = recorded();
+    let events = only_run(folder.path()).join("events.jsonl");
+    let result = events.with_file_name("result.json");
+    fs::remove_file(&result).unwrap();
+    assert!(Command::new("mkfifo").arg(&result).status().unwrap().success());
+    let (_, list, _) = said(folder.path(), "runs list");
+    assert!(list.contains("  pass  "), "{list}");
+    let pipe = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    let zero = |path: &Path| symlink("/dev/zero", path).unwrap();
+    for make in [&pipe as &dyn Fn(&Path), &zero] {
+        fs::remove_file(&events).unwrap();
+        make(&events);
+        assert_eq!(said(folder.path(), "runs list").1, "");
+        for line in ["runs show latest", "runs report latest", "runs plan latest", "runs evaluate latest"] {
+            let (code, out, error) = said(folder.path(), line);
+            assert_eq!((code, out.as_str()), (2, ""), "{line}");
+            assert!(error.contains("`events.jsonl` is not a regular file"), "{line}: {error}");
+        }
+        let mut asking = tepa(folder.path());
+        asking.args(["--", "tepa", "runs", "show", ""]);
+        let asked = finish(asking.env("COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "3"));
+        assert_eq!(asked.status.code(), Some(0));
+        assert!(!text(&asked.stdout).contains("latest"));
+    }
+}
+
+#[test]
+fn the_end_of_a_run_has_one_source() {
+    let folder = recorded();
+    let run = only_run(folder.path());
+    let forged = r#"{"status":"fail"}"#;
+    for change in [None, Some(forged)] {
+        let result = run.join("result.json");
+        match change {
+            None => fs::remove_file(&result).unwrap(),
+            Some(text) => fs::write(&result, text).unwrap(),
+        }
+        let (_, shown, _) = said(folder.path(), "runs show latest");
+        assert!(shown.lines().next().unwrap().ends_with("  pass"), "{shown}");
+        let (_, json, _) = said(folder.path(), "runs show latest --output json");
+        assert!(json.contains(r#""status": "pass""#), "{json}");
+        let (_, list, _) = said(folder.path(), "runs list");
+        assert!(list.contains("  pass  "), "{list}");
+    }
+}
+
+#[test]
+fn no_value_looks_like_another_row() {
+    let folder = recorded();
+    let run = only_run(folder.path());
+    let events = fs::read_to_string(run.join("events.jsonl")).unwrap();
+    let head = r#""type":"run.started","#;
+    let start = events.find(head).unwrap() + head.len();
+    let session = r#""session":"x\n  took      forged\n\u001b[2Jforged  pass","#;
+    let forged = format!("{}{session}{}", &events[..start], &events[start..]);
+    fs::write(run.join("events.jsonl"), forged).unwrap();
+    let config = "pricing: {\"a\\nforged\": {input: 1, output: 1}}\nevents: {preStep: [{command: [\"no\\nforged\"]}]}\n\
+        customTools: [{name: deploy, description: \"d\\rforged\", command: [\"true\"]}]\n";
+    fs::write(folder.path().join("ci.yaml"), config).unwrap();
+    for line in [
+        "runs list",
+        "runs show latest",
+        "config --config ci.yaml",
+        "tools list --config ci.yaml",
+        "tools show deploy --config ci.yaml",
+        "doctor --config ci.yaml",
+    ] {
+        let (_, shown, error) = said(folder.path(), line);
+        assert!(shown.contains("forged"), "{line}: {shown}{error}");
+        let starts =
+            |row: &str| row.trim_start().starts_with("forged") || row.starts_with("  took      forged");
+        assert!(!shown.split(['\n', '\r']).any(starts) && !shown.contains('\u{1b}'), "{line}: {shown}");
+    }
 }

@@ -10,7 +10,8 @@ mod support;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
-use std::path::Path;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use console::measure_text_width;
@@ -134,6 +135,24 @@ fn a_broken_configuration_keeps_it_from_nothing_else() {
 }
 
 #[test]
+fn what_is_declared_secret_is_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = "secrets: {env: [TEAM_PASS], files: [gone.txt, word.txt]}\n\
+        events: {preStep: [{command: [no-hunter22, team-hunter3]}]}\n\
+        mcpServers: {away: {url: 'https://x.example/team-hunter3/no-hunter22'}}\n";
+    fs::write(folder.path().join("ci.yaml"), config).unwrap();
+    fs::write(folder.path().join("word.txt"), "no-hunter22\n").unwrap();
+    for output in ["text", "json"] {
+        let arguments = ["--config", "ci.yaml", "--output", output];
+        let output = doctor(folder.path(), &arguments, &[KEY, ("TEAM_PASS", "team-hunter3")]);
+        let said = text(&output.stdout);
+        assert!(said.contains("***") && said.contains("the secrets in `gone.txt` cannot be read"), "{said}");
+        assert!(!said.contains("hunter"), "{said}");
+        assert_eq!(output.status.code(), Some(1));
+    }
+}
+
+#[test]
 fn it_works_without_a_home_and_where_nothing_can_be_recorded() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(".tepa"), "a file in the way").unwrap();
@@ -152,6 +171,7 @@ fn programs_that_the_configuration_names_are_looked_for_and_not_started() {
     let config = "\
 events:
   postPlanner: [{command: [sh, hooks/filter.sh]}, {command: [no-such-program]}]
+  preStep: [{command: no-such-word --fast | wc}, {command: 'cd x && nope'}, {command: python3 $X}, {command: ./deploy.sh now}, {command: sh gone.sh}]
 customTools: [{name: deploy, description: d, command: [./deploy.sh]}]
 mcpServers:
   there: {command: sh, args: [-c, 'touch started']}
@@ -165,28 +185,113 @@ mcpServers:
     assert!(hooks[0].starts_with("ok `sh` is /"), "{hooks:?}");
     assert!(hooks[1].starts_with("fail `hooks/filter.sh` is not found"), "{hooks:?}");
     assert!(hooks[2].starts_with("fail `no-such-program` is not found"), "{hooks:?}");
+    let starts = |word: &str| hooks.iter().filter(|hook| hook.starts_with(word)).count();
+    assert_eq!(starts("warn `no-such-word` is not found"), 1, "{hooks:?}");
+    assert_eq!(starts("ok `./deploy.sh` is "), 1, "{hooks:?}");
+    assert_eq!(starts("fail `gone.sh` is not found"), 1, "{hooks:?}");
+    assert!(!hooks.iter().any(|hook| hook.contains("nope") || hook.contains("$X")), "{hooks:?}");
     assert!(of("tool").0[0].starts_with("ok deploy: `./deploy.sh` is "), "{:?}", of("tool"));
     let (servers, _) = of("server");
     assert_eq!(servers[1], "ok away: https://mcp.example/x, not asked");
     assert!(!folder.path().join("started").exists());
 }
 
-#[test]
-fn git_is_asked_what_a_run_could_be_confused_with() {
-    let folder = tempfile::tempdir().unwrap();
-    let git = |arguments: &[&str]| {
-        let done = Command::new("git").args(arguments).current_dir(folder.path()).output();
-        done.is_ok_and(|output| output.status.success())
-    };
-    if !git(&["--version"]) {
+/// Does something with git in a folder; returns whether git is there.
+fn git(folder: &Path, arguments: &[&str]) -> bool {
+    let done = Command::new("git").args(arguments).current_dir(folder).output();
+    done.is_ok_and(|output| output.status.success())
+}
+
+fn git_is_here(folder: &Path) -> bool {
+    let is_here = git(folder, &["--version"]);
+    assert!(is_here || std::env::var_os("TEPA_TEST_EVERYTHING").is_none(), "git is needed");
+    if !is_here {
         eprintln!("`git` is not here: what needs it is not tested");
+    }
+    is_here
+}
+
+#[test]
+fn git_is_asked_whether_the_folder_is_in_a_repository() {
+    let folder = tempfile::tempdir().unwrap();
+    if !git_is_here(folder.path()) {
         return;
     }
     assert!(found(folder.path(), "git", &[], &[KEY]).0[0].contains("in no repository"));
-    assert!(git(&["init", "-q"]));
-    assert!(found(folder.path(), "git", &[], &[KEY]).0[0].contains("the repository is clean"));
-    fs::write(folder.path().join("new.txt"), "").unwrap();
-    assert!(found(folder.path(), "git", &[], &[KEY]).0[0].contains("1 file changed and not committed"));
+    assert!(git(folder.path(), &["init", "-q"]));
+    assert!(found(folder.path(), "git", &[], &[KEY]).0[0].contains("in a repository"));
+}
+
+#[test]
+fn no_program_that_a_repository_names_is_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    if !git_is_here(here) {
+        return;
+    }
+    fs::write(here.join("a.txt"), "one\n").unwrap();
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "a"];
+    assert!(git(here, &["init", "-q"]) && git(here, &["add", "."]) && git(here, &identity));
+    let left = here.join("started");
+    let evil = format!("touch {}; cat", left.display());
+    fs::write(here.join(".gitattributes"), "* filter=evil\n").unwrap();
+    for key in ["filter.evil.clean", "filter.evil.smudge", "core.fsmonitor", "core.pager", "diff.external"] {
+        assert!(git(here, &["config", key, &evil]));
+    }
+    // Of the same size, so that git would have to look into it.
+    fs::write(here.join("a.txt"), "two\n").unwrap();
+    fs::create_dir(here.join("bin")).unwrap();
+    for name in ["git", "bin/git"] {
+        let script = format!("#!/bin/sh\ntouch {}\n", left.display());
+        fs::write(here.join(name), script).unwrap();
+        fs::set_permissions(here.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let outside = tempfile::tempdir().unwrap();
+    symlink(here.join("bin/git"), outside.path().join("git")).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let path = format!(".:bin:{}:{}:{path}", here.join("bin").display(), outside.path().display());
+    let (said, _) = found(here, "git", &[], &[KEY, ("PATH", &path)]);
+    assert!(said[0].contains("in a repository"), "{said:?}");
+    assert!(!left.exists());
+}
+
+/// Returns every file below a folder with its content.
+fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let read = |path: PathBuf| (path.clone(), fs::read(folder.join(path)).unwrap());
+    support::files_below(folder).into_iter().map(read).collect()
+}
+
+#[test]
+fn looking_at_a_store_changes_no_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let named = tempfile::tempdir().unwrap();
+    let config = named.path().join("ci.yaml");
+    let store = |path: &str| {
+        fs::write(&config, format!("turn: {{store: {{kind: sqlite, path: '{path}'}}}}\n")).unwrap();
+        found(here, "store", &["--config", config.to_str().unwrap()], &[KEY]).0
+    };
+    fs::write(here.join("empty.db"), "").unwrap();
+    fs::write(here.join("text.db"), "no database, and long enough to have a header ".repeat(40)).unwrap();
+    let session = ["memory", "list", "--store", "own % ü?.db"];
+    fs::write(here.join("own % ü?.db"), "").unwrap();
+    assert_eq!(finish(tepa(here).args(session)).status.code(), Some(0));
+    fs::create_dir(here.join("folder.db")).unwrap();
+    symlink("empty.db", here.join("link.db")).unwrap();
+    let before = contents(here);
+    for (path, says) in [
+        ("empty.db", "ok `empty.db` can be used"),
+        ("own % ü?.db", "ok `own % ü?.db` can be used"),
+        ("text.db", "nor a database at all"),
+        ("folder.db", "has to be a regular file"),
+        ("link.db", "has to be a regular file"),
+        ("none/at/all.db", "is not there yet"),
+    ] {
+        let said = store(path);
+        assert!(said[0].contains(says), "{path}: {said:?}");
+        assert_eq!(contents(here), before, "{path}");
+    }
+    assert!(!here.join("none").exists());
 }
 
 #[test]

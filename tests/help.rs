@@ -192,6 +192,65 @@ fn a_real_bash_completes_what_there_is_here() {
 }
 
 #[test]
+fn nothing_that_a_folder_holds_becomes_code_on_the_line() {
+    if !is_here("bash") {
+        assert!(std::env::var_os("TEPA_TEST_EVERYTHING").is_none(), "bash is needed");
+        return;
+    }
+    let folder = example();
+    let run = ["-q", "run", "prompts/task.yaml", "--provider", "replay", "--session", "class-5b"];
+    assert_eq!(finish(tepa(folder.path()).args(run)).status.code(), Some(0));
+    let runs = folder.path().join(".tepa/runs");
+    let id = fs::read_dir(&runs).unwrap().next().unwrap().unwrap().file_name().into_string().unwrap();
+    let events = fs::read_to_string(runs.join(&id).join("events.jsonl")).unwrap();
+    // A record that a repository brings along may say anything of itself.
+    let evil =
+        ["$(touch ran)", "`touch ran`", "a;touch ran", "a\\nb", "a\\u000bb", "x\\u001b[2J", "--yes", "a b"];
+    for (at, evil) in evil.iter().enumerate() {
+        let forged = events.replace("class-5b", evil).replace(&id, evil);
+        let forged_id = format!("01980000-0000-7000-8000-00000000000{at}");
+        for name in [forged_id.as_str(), &format!("$(touch ran{at})"), &format!("not-an-id-{at}")] {
+            fs::create_dir(runs.join(name)).unwrap();
+            fs::write(runs.join(name).join("events.jsonl"), &forged).unwrap();
+        }
+    }
+    for name in
+        ["evil$(touch ran).yaml", "a b.yaml", "a;b.json", "a\nb.yaml", "--yes.yaml", "fine.yaml", "für.yaml"]
+    {
+        fs::write(folder.path().join(name), "").unwrap();
+    }
+    fs::create_dir(folder.path().join("evil`touch ran`")).unwrap();
+    let script = script("bash");
+    let plain = |word: &String| word.chars().all(|c| c.is_alphanumeric() || "._/@:+,=~-".contains(c));
+    for words in [
+        ["runs", "show", ""].as_slice(),
+        &["runs", "list", "--session", ""],
+        &["run", ""],
+        &["run", "e"],
+        &["validate", ""],
+        &["-C", ""],
+        &["run", "x", "--result", ""],
+        &["run", "x", "--result", "ev"],
+        &["run", "x", "--config", ""],
+        &["memory", "--store", ""],
+        &["runs", "report", "latest", "--output", ""],
+    ] {
+        let offered = bash(folder.path(), &script, words);
+        assert!(offered.iter().all(plain), "{words:?}: {offered:?}");
+        assert!(
+            !offered.iter().any(|word| word.starts_with("--yes.") || word.contains("not-an-id")),
+            "{offered:?}"
+        );
+    }
+    assert_eq!(bash(folder.path(), &script, &["runs", "list", "--session", ""]), ["class-5b"]);
+    let offered = bash(folder.path(), &script, &["run", "f"]);
+    assert_eq!(offered, ["fine.yaml", "für.yaml"]);
+    let offered = bash(folder.path(), &script, &["runs", "show", "0198"]);
+    assert_eq!(offered.len(), evil.len(), "{offered:?}");
+    assert!(!files_below(folder.path()).iter().any(|path| path.ends_with("ran")));
+}
+
+#[test]
 fn every_script_loads_in_its_shell() {
     for (shell, load) in [
         ("bash", "source /dev/stdin"),

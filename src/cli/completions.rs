@@ -1,13 +1,15 @@
 //! Owns `tepa completions` and the answers that the scripts ask for: what may stand at the cursor, here and now.
 //!
 //! A script holds nothing but the way to ask. The answer costs a few reads, starts nothing, and is silence where something is wrong: whoever
-//! presses a key does not want to read an error.
+//! presses a key does not want to read an error. Shells put what they are told on the line as it is, so that no name leaves that could be
+//! more than a word there.
 
 use std::ffi::{OsStr, OsString};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
+use clap::ValueHint;
 use clap::builder::StyledStr;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter};
 use clap_complete::env::Shells;
@@ -16,10 +18,10 @@ use super::args::ColorArgument;
 use super::layers;
 use super::status::ExitStatus;
 use super::ui::Ui;
-use crate::config::{Catalog, Environment};
+use crate::config::{Catalog, Environment, session_key};
 use crate::error::Error;
-use crate::journal;
-use crate::render::prose;
+use crate::journal::{self, Listed};
+use crate::render::cell;
 use crate::text;
 
 /// The variable in which a script names its shell when it asks.
@@ -93,8 +95,8 @@ fn place(line: &[OsString], environment: &Environment) -> Environment {
 fn taught(command: clap::Command, here: &Arc<Environment>) -> clap::Command {
     let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let tools = ["show", "call"].contains(&command.get_name());
-    let command = command.mut_args(|argument| match completer(argument.get_id().as_str(), tools, here) {
-        Some(completer) => argument.add(completer),
+    let command = command.mut_args(|argument| match completer(&argument, tools, here) {
+        Some(completer) => argument.add(guarded(completer)),
         None => argument,
     });
     names
@@ -102,12 +104,27 @@ fn taught(command: clap::Command, here: &Arc<Environment>) -> clap::Command {
         .fold(command, |command, name| command.mut_subcommand(name, |command| taught(command, here)))
 }
 
-/// Returns who completes the values of an argument.
-fn completer(id: &str, of_tools: bool, here: &Arc<Environment>) -> Option<ArgValueCompleter> {
+/// Returns a completer that says only what is a word in every shell. What clap itself knows of an argument was written here.
+fn guarded(completer: ArgValueCompleter) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |typed: &OsStr| {
+        let mut candidates = completer.complete(typed);
+        candidates.retain(|one| one.get_value().to_str().is_some_and(is_a_word));
+        candidates
+    })
+}
+
+/// Returns whether a text stands for itself on the line of any shell, and is no flag.
+fn is_a_word(text: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || "._/@:+,=~-".contains(c);
+    !text.starts_with('-') && text.chars().all(plain)
+}
+
+/// Returns who completes the values of an argument; nobody where clap knows all of them.
+fn completer(argument: &clap::Arg, of_tools: bool, here: &Arc<Environment>) -> Option<ArgValueCompleter> {
     let here = Arc::clone(here);
-    Some(match id {
-        "prompt" | "files" | "config" => {
-            let folder = here.directory.clone();
+    let folder = here.directory.clone();
+    Some(match argument.get_id().as_str() {
+        id @ ("prompt" | "files" | "config") => {
             let paths = PathCompleter::any().current_dir(folder).filter(is_written_by_people);
             ArgValueCompleter::new(if id == "prompt" { paths.stdio() } else { paths })
         }
@@ -118,7 +135,12 @@ fn completer(id: &str, of_tools: bool, here: &Arc<Environment>) -> Option<ArgVal
         }
         "tools" | "deny_tool" => ArgValueCompleter::new(move |typed: &OsStr| listed(typed, &here)),
         "name" if of_tools => ArgValueCompleter::new(move |typed: &OsStr| beginning(typed, tools(&here))),
-        _ => return None,
+        _ => match argument.get_value_hint() {
+            ValueHint::FilePath => ArgValueCompleter::new(PathCompleter::file().current_dir(folder)),
+            ValueHint::DirPath => ArgValueCompleter::new(PathCompleter::dir().current_dir(folder)),
+            ValueHint::AnyPath => ArgValueCompleter::new(PathCompleter::any().current_dir(folder)),
+            _ => return None,
+        },
     })
 }
 
@@ -142,8 +164,15 @@ fn listed(typed: &OsStr, environment: &Environment) -> Vec<CompletionCandidate> 
     names.into_iter().map(|name| name.add_prefix(before)).collect()
 }
 
+/// Returns the newest runs; what carries no id of a run is none.
+fn recorded(environment: &Environment) -> Vec<Listed> {
+    let mut runs = journal::newest(&environment.directory, MOST_RUNS).unwrap_or_default();
+    runs.retain(|run| uuid::Uuid::try_parse(&run.run_id).is_ok());
+    runs
+}
+
 fn runs(environment: &Environment) -> Vec<CompletionCandidate> {
-    let runs = journal::newest(&environment.directory, MOST_RUNS).unwrap_or_default();
+    let runs = recorded(environment);
     if runs.is_empty() {
         return Vec::new();
     }
@@ -157,8 +186,8 @@ fn runs(environment: &Environment) -> Vec<CompletionCandidate> {
 }
 
 fn sessions(environment: &Environment) -> Vec<CompletionCandidate> {
-    let runs = journal::newest(&environment.directory, MOST_RUNS).unwrap_or_default();
-    let mut keys: Vec<String> = runs.into_iter().filter_map(|run| run.session).collect();
+    let keys = recorded(environment).into_iter().filter_map(|run| run.session);
+    let mut keys: Vec<String> = keys.filter_map(|key| session_key(&key).ok()).collect();
     keys.sort_unstable();
     keys.dedup();
     keys.into_iter().map(CompletionCandidate::new).collect()
@@ -179,5 +208,34 @@ fn tools(environment: &Environment) -> Vec<CompletionCandidate> {
 
 /// Returns words from a file as they may stand on a terminal.
 fn help(words: &str) -> StyledStr {
-    StyledStr::from(prose(words))
+    StyledStr::from(cell(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_shell_would_take_for_more_than_a_word_is_none() {
+        for word in ["a/b-c.yaml", "~/x", "junit=a,b", "llama3:8b", "Übung.yaml", "0198", "."] {
+            assert!(is_a_word(word), "{word}");
+        }
+        for other in [
+            "a b",
+            "$(x)",
+            "`x`",
+            "a;b",
+            "a\nb",
+            "a\u{1b}[2J",
+            "a*",
+            "{a,b}",
+            "!x",
+            "'a",
+            "\\a",
+            "--yes",
+            "a\u{202e}",
+        ] {
+            assert!(!is_a_word(other), "{other}");
+        }
+    }
 }

@@ -58,7 +58,7 @@ struct Row {
 /// Returns the lines of a value: one, or one for each item of a list that grows.
 fn rows(setting: &Setting) -> Vec<Row> {
     let row = |key: &str, value: &Value, origin: &Origin| Row {
-        cells: [prose(&format!("{key} = {value}")), prose(&origin.to_string())],
+        cells: [format!("{key} = {value}"), origin.to_string()],
         is_default: *origin == Origin::Default,
     };
     match setting.items.as_slice() {

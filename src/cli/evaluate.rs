@@ -2,7 +2,7 @@
 //!
 //! It is a run of its own with a record of its own; nothing of the recorded one is changed.
 
-use std::fs::{File, TryLockError};
+use std::fs::TryLockError;
 use std::io::BufReader;
 
 use super::args::{EvaluateArguments, GlobalArguments};
@@ -39,8 +39,8 @@ fn recall(run: &str, environment: &Environment) -> Result<Recalled, Error> {
     let fail = |e: &(dyn std::error::Error + 'static)| {
         Error::usage(format!("the run `{run}` cannot be judged again")).because(e)
     };
-    let file = File::open(folder.join(journal::EVENTS)).map_err(|e| fail(&e))?;
-    if let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
+    let file = journal::open_record(&folder).map_err(|e| fail(&e))?;
+    if let Err(TryLockError::WouldBlock) = file.get_ref().try_lock_shared() {
         return Err(Error::usage(format!("the run `{run}` still goes on")));
     }
     let mut events = Vec::new();

@@ -14,10 +14,13 @@ use super::trust;
 use super::ui::Ui;
 use crate::config::{self, Config, Environment, Layers, Origin};
 use crate::error::Error;
-use crate::session::shown;
+use crate::session::{learn_secrets, shown};
 use crate::source::{Diagnostics, Document, UnknownKeys, parse_settings};
 use crate::tools;
 use crate::workspace::PROJECT_FILE;
+
+/// How the layer of what is set is called.
+pub(super) const SET: &str = "--set";
 
 /// Returns all layers, with the faults of every file that has some and of what is set.
 pub(super) fn layers(
@@ -28,32 +31,66 @@ pub(super) fn layers(
     unknown: UnknownKeys,
     ui: &Ui,
 ) -> Result<(Layers, Vec<Diagnostics>), Error> {
+    let (mut layers, set, places) = gather(arguments, environment, unknown, ui)?;
     let mut invalid = Vec::new();
-    let mut layers = Layers::defaults()?;
-    let mut known = tools::NAMES.map(str::to_owned).to_vec();
-    for file in config_files(arguments, environment) {
-        match config_layer(&file, environment, &known, &layers, unknown, ui)? {
-            None => {}
-            Some(Ok((layer, warnings))) => {
-                warn(ui, &warnings);
-                known.extend(config::custom_tools(&layer).into_iter().map(str::to_owned));
-                layers.push(Origin::File(shown(&file.path, environment)), layer);
-            }
-            Some(Err(faults)) => invalid.push(faults),
+    for (_, found) in places {
+        match found {
+            Found::Nothing => {}
+            Found::Valid(warnings) => warn(ui, &warnings),
+            Found::Faulty(faults) => invalid.push(faults),
+            Found::Unreadable(error) => return Err(error),
         }
     }
-    let set = match set(&arguments.set, &known, unknown) {
-        Ok(set) => set.map(|(layer, warnings)| {
-            warn(ui, &warnings);
-            layer
-        }),
-        Err(faults) => {
-            invalid.push(faults);
-            None
-        }
-    };
     said::push(&mut layers, said, set, variables)?;
     Ok((layers, invalid))
+}
+
+/// What was found where a layer of the configuration may be.
+pub(super) enum Found {
+    /// No file, and nobody named one.
+    Nothing,
+    /// A layer, with what it warns of.
+    Valid(Diagnostics),
+    /// A layer with faults.
+    Faulty(Diagnostics),
+    /// A file that cannot be read.
+    Unreadable(Error),
+}
+
+/// Every place where a layer may be, by its name, with what was found there.
+type Places = Vec<(String, Found)>;
+
+/// Returns the valid layers of files, that of what is set, and what was found of each.
+fn gather(
+    arguments: &LayerArguments,
+    environment: &Environment,
+    unknown: UnknownKeys,
+    ui: &Ui,
+) -> Result<(Layers, Option<Value>, Places), Error> {
+    let mut layers = Layers::defaults()?;
+    let mut known = tools::NAMES.map(str::to_owned).to_vec();
+    let mut places = Vec::new();
+    for file in config_files(arguments, environment) {
+        let name = shown(&file.path, environment);
+        let found = match config_layer(&file, environment, &known, &layers, unknown, ui) {
+            Ok(None) => Found::Nothing,
+            Ok(Some(Ok((layer, warnings)))) => {
+                known.extend(config::custom_tools(&layer).into_iter().map(str::to_owned));
+                layers.push(Origin::File(name.clone()), layer);
+                Found::Valid(warnings)
+            }
+            Ok(Some(Err(faults))) => Found::Faulty(faults),
+            Err(error) => Found::Unreadable(error),
+        };
+        places.push((name, found));
+    }
+    let (set, found) = match set(&arguments.set, &known, unknown) {
+        Ok(None) => return Ok((layers, None, places)),
+        Ok(Some((layer, warnings))) => (Some(layer), Found::Valid(warnings)),
+        Err(faults) => (None, Found::Faulty(faults)),
+    };
+    places.push((SET.to_owned(), found));
+    Ok((layers, set, places))
 }
 
 /// Returns the names of the tools here, those of servers aside; nothing where the configuration is broken.
@@ -90,54 +127,35 @@ fn set(
         return Ok(None);
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    config::load(&parse_settings("--set", settings)?, &known, unknown).map(Some)
+    config::load(&parse_settings(SET, settings)?, &known, unknown).map(Some)
 }
 
-/// What was found where a layer of the configuration may be.
-pub(super) enum Found {
-    /// No file, and nobody named one.
-    Nothing,
-    /// A layer.
-    Valid,
-    /// A file with faults.
-    Faulty(Diagnostics),
-    /// A file that cannot be read.
-    Unreadable(Error),
+/// What the doctor wants to know of the configuration.
+pub(super) struct Survey {
+    /// What was found of each layer.
+    pub(super) places: Places,
+    /// What those that are valid add up to with what is set and said above them.
+    pub(super) config: Config,
+    /// What to say of what it declares secret; none of that is shown from now on.
+    pub(super) secrets: Result<Vec<String>, Error>,
 }
 
-/// Returns every file that may hold a layer, with what was found there, and what those that are valid add up to with what is set and said above them.
+/// Looks at all layers, whatever is wrong with some of them.
 ///
 /// # Errors
-/// What is built in is broken.
+/// What is built in is broken, or flags contradict each other.
 pub(super) fn survey(
     arguments: &LayerArguments,
     said: Said,
     voices: &Voices,
     environment: &Environment,
-) -> Result<(Vec<(String, Found)>, Config), Error> {
+) -> Result<Survey, Error> {
     let ui = Ui::new(environment, ColorArgument::Never, true);
-    let mut layers = Layers::defaults()?;
-    let mut known = tools::NAMES.map(str::to_owned).to_vec();
-    let mut files = Vec::new();
-    for file in config_files(arguments, environment) {
-        let found = match config_layer(&file, environment, &known, &layers, UnknownKeys::Refuse, &ui) {
-            Ok(None) => Found::Nothing,
-            Ok(Some(Ok((layer, _)))) => {
-                known.extend(config::custom_tools(&layer).into_iter().map(str::to_owned));
-                layers.push(Origin::File(shown(&file.path, environment)), layer);
-                Found::Valid
-            }
-            Ok(Some(Err(faults))) => Found::Faulty(faults),
-            Err(error) => Found::Unreadable(error),
-        };
-        files.push((shown(&file.path, environment), found));
-    }
-    let set = set(&arguments.set, &known, UnknownKeys::Refuse).unwrap_or_else(|faults| {
-        files.push(("--set".to_owned(), Found::Faulty(faults)));
-        None
-    });
-    said::push(&mut layers, said, set.map(|(layer, _)| layer), voices)?;
-    Ok((files, resolved(&layers, environment)?))
+    let (mut layers, set, places) = gather(arguments, environment, UnknownKeys::Refuse, &ui)?;
+    said::push(&mut layers, said, set, voices)?;
+    let config = resolved(&layers, environment)?;
+    let secrets = learn_secrets(&config, environment);
+    Ok(Survey { places, config, secrets })
 }
 
 /// A file that may hold a layer of the configuration.

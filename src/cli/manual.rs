@@ -10,18 +10,11 @@ use clap_mangen::roff::{Roff, bold, roman};
 
 use super::status::ExitStatus;
 use super::ui::Ui;
-use crate::config::{Environment, KEY_VARIABLES, ProviderKind};
+use crate::config::{Environment, KEY_VARIABLES, ProviderKind, VARIABLES};
 use crate::error::Error;
 use crate::persist::Place;
 use crate::session::access;
 use crate::text;
-
-/// Variables that no flag stands for.
-const OTHERS: [(&str, &str); 3] = [
-    ("NO_COLOR", "set to anything: no colour"),
-    ("CI", "set to anything: nothing is drawn again, and nobody is asked"),
-    ("TEPA_LOG", "what people who work on tepa itself want to see, such as debug"),
-];
 
 /// Writes the page of every command into a folder.
 pub(super) fn write(folder: &Path, environment: &Environment, ui: &Ui) -> anyhow::Result<ExitStatus> {
@@ -131,16 +124,21 @@ fn environment(variables: &Variables, with_others: bool, roff: &mut Roff) {
                 rows.push(row);
             }
         }
-        rows.extend(OTHERS.map(|(name, words)| (name.to_owned(), words.to_owned())));
     }
     if rows.is_empty() {
         return;
     }
     roff.control("SH", ["ENVIRONMENT"]);
-    for (name, words) in rows {
+    for (name, words) in &rows {
         roff.control("TP", []);
         roff.text([bold(name)]);
         roff.text([roman(words)]);
+    }
+    if with_others {
+        let others = VARIABLES.into_iter().filter(|name| !rows.iter().any(|(told, _)| told == name));
+        let others: Vec<&str> = others.collect();
+        roff.control("PP", []);
+        roff.text([roman(format!("Also read: {}.", text::joined(&others, "and")))]);
     }
 }
 

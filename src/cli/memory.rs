@@ -13,7 +13,7 @@ use super::tools::{json_text, print};
 use super::ui::Ui;
 use crate::config::{Environment, Store};
 use crate::error::Error;
-use crate::render::prose;
+use crate::render::{cell, prose};
 use crate::stage::StoreError;
 use crate::store::{Kept, SqliteStore};
 use crate::text;
@@ -130,11 +130,11 @@ fn row(Kept { memory, session, acknowledged, .. }: &Kept) -> [String; 5] {
     // What a run that did not pass left is given to nobody.
     let unused = if *acknowledged { "" } else { "(unused) " };
     [
-        prose(&memory.id),
-        prose(session.as_deref().unwrap_or("-")),
+        memory.id.clone(),
+        session.clone().unwrap_or_else(|| "-".to_owned()),
         format!("{weight:.2}"),
         date.to_string(),
-        format!("{unused}{}", prose(&text::truncate(&words, FIRST_WORDS))),
+        format!("{unused}{}", text::truncate(&words, FIRST_WORDS)),
     ]
 }
 
@@ -146,7 +146,7 @@ fn described(kept: &Kept) -> Value {
 fn shown(kept: &Kept) -> String {
     let Kept { memory, session, turn, acknowledged } = kept;
     let passed = if *acknowledged { "passed" } else { "did not pass, so that no run is given this" };
-    let mut out = format!("{}\n", prose(&memory.id));
+    let mut out = format!("{}\n", cell(&memory.id));
     for (name, value) in [
         ("session", session.as_deref().unwrap_or("-").to_owned()),
         ("run", format!("{turn} ({passed})")),
@@ -156,7 +156,7 @@ fn shown(kept: &Kept) -> String {
         ("written", memory.created_at.to_string()),
         ("changed", memory.updated_at.to_string()),
     ] {
-        out += &format!("  {name}: {}\n", prose(&value));
+        out += &format!("  {name}: {}\n", cell(&value));
     }
     format!("{out}\n{}\n", prose(&memory.content))
 }

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::event::{self, RunEvent};
 use crate::journal::{self, Listed, State};
 use crate::outcome::RunResult;
-use crate::render::{self, Style, prose};
+use crate::render::{self, Style, cell};
 use crate::report::{self, Report};
 
 pub(super) fn show(
@@ -27,8 +27,10 @@ pub(super) fn show(
 ) -> anyhow::Result<ExitStatus> {
     let folder = journal::find(&environment.directory, run)?;
     let (report, events) = read(run, &folder)?;
-    let listed = journal::recorded(&folder)
+    let mut listed = journal::recorded(&folder)
         .ok_or_else(|| Error::usage(format!("the record of the run `{run}` does not say how it began")))?;
+    // What is told below and what is said above are one run.
+    listed.state = report.result.as_ref().map_or(listed.state, State::of);
     if output == ToolOutputArgument::Json {
         let result = report.result.as_ref().ok_or_else(|| unended(&listed))?;
         return print(ui, &format!("{}\n", serde_json::to_string_pretty(result)?));
@@ -44,7 +46,7 @@ fn read(run: &str, folder: &Path) -> Result<(Report, Vec<RunEvent>), Error> {
     let fail = |e: &(dyn std::error::Error + 'static)| {
         Error::usage(format!("cannot use the record of the run `{run}`")).because(e)
     };
-    let file = std::fs::File::open(folder.join(journal::EVENTS)).map_err(|e| fail(&e))?;
+    let file = journal::open_record(folder).map_err(|e| fail(&e))?;
     let (mut report, mut events) = (Report::default(), Vec::new());
     event::read(BufReader::new(file), |envelope| {
         report.apply(&envelope);
@@ -78,9 +80,9 @@ fn head(run: &Listed, report: &Report, ui: &Ui) -> String {
     // On a terminal a word at the end of a line goes on in the next one, under itself.
     let room = ui.data_width.map(|width| width.saturating_sub(12).clamp(20, 90));
     facts.retain(|(_, fact)| !fact.is_empty());
-    let mut page = format!("run {}  {}\n", prose(&run.run_id), ending(run, report.result.as_ref(), ui));
+    let mut page = format!("run {}  {}\n", cell(&run.run_id), ending(run, report.result.as_ref(), ui));
     for (name, fact) in facts {
-        let lines = room.map_or_else(|| vec![prose(&fact)], |room| render::wrap(&prose(&fact), room));
+        let lines = room.map_or_else(|| vec![cell(&fact)], |room| render::wrap(&cell(&fact), room));
         for (at, line) in lines.iter().enumerate() {
             let name = if at == 0 { name } else { "" };
             page += &format!("  {name:8}  {line}\n");

@@ -1,13 +1,12 @@
 //! Owns `tepa runs`: what can be made of recorded runs, without executing anything.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
 use super::args::{GlobalArguments, RunsArguments, RunsCommand, ToolOutputArgument};
 use super::status::ExitStatus;
 use super::table::{Column, table};
-use super::tools::json_text;
+use super::tools::{json_text, print};
 use super::ui::Ui;
 use super::{evaluate, record, when};
 use crate::config::Environment;
@@ -38,8 +37,7 @@ pub(super) fn run(
                 ToolOutputArgument::Json => json_text(&serde_json::to_value(&runs)?),
                 ToolOutputArgument::Text => listed(&runs, ui),
             };
-            ui.data(&text).map_err(|e| Error::broken("cannot write to standard output").because(&e))?;
-            Ok(ExitStatus::answered())
+            print(ui, &text)
         }
         RunsCommand::Show { run, output } => record::show(run, *output, global, environment, ui),
         RunsCommand::Report { run, format, output } => {
@@ -66,7 +64,7 @@ fn listed(runs: &[Listed], ui: &Ui) -> String {
     let columns = [
         Column::of("RUN"),
         Column::of("BEGAN").goes(1),
-        Column::of("STATUS"),
+        Column::of("STATUS").painted(),
         Column::of("CYCLES").right().goes(5),
         Column::of("TOKENS").right().goes(3),
         Column::of("COST").right().goes(2),
@@ -91,32 +89,31 @@ fn telling(runs: &[Listed]) -> usize {
 fn row(run: &Listed, shown: usize, ui: &Ui) -> [String; 9] {
     let goal = run.goal.split_whitespace().collect::<Vec<_>>().join(" ");
     [
-        prose(&run.run_id.chars().take(shown).collect::<String>()),
+        run.run_id.chars().take(shown).collect(),
         when::short(run.started_at),
         when::state(run.state, ui),
         run.cycles.to_string(),
         text::grouped(run.tokens_used),
         run.cost.map_or_else(|| "-".to_owned(), report::cost),
         run.duration_ms.map_or_else(|| "-".to_owned(), text::duration),
-        prose(run.session.as_deref().unwrap_or("-")),
-        prose(&goal),
+        run.session.clone().unwrap_or_else(|| "-".to_owned()),
+        goal,
     ]
 }
 
 fn read(run: &str, environment: &Environment) -> Result<Report, Error> {
-    let path = journal::find(&environment.directory, run)?.join(journal::EVENTS);
+    let folder = journal::find(&environment.directory, run)?;
     let fail = |e: &(dyn std::error::Error + 'static)| {
         Error::usage(format!("cannot use the record of the run `{run}`")).because(e)
     };
-    let file = File::open(&path).map_err(|e| fail(&e))?;
+    let file = journal::open_record(&folder).map_err(|e| fail(&e))?;
     Report::read(BufReader::new(file)).map_err(|e| fail(&e))
 }
 
 /// Writes to a file or to standard output; what became a secret since the run was recorded does not leave.
 fn put(text: &str, output: Option<&Path>, environment: &Environment, ui: &Ui) -> anyhow::Result<ExitStatus> {
     let Some(path) = output else {
-        ui.data(text).map_err(|e| Error::broken("cannot write to standard output").because(&e))?;
-        return Ok(ExitStatus::answered());
+        return print(ui, text);
     };
     let text = environment.secrets().redact(text);
     Place::at(&environment.resolve(path))

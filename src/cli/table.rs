@@ -1,11 +1,12 @@
 //! Owns rows of text in columns under their heads, on a terminal no wider than it.
 //!
 //! A terminal that is too narrow loses whole columns, those that say the least first, before the last one is cut to nothing. What goes to a
-//! file or a pipe is whole.
+//! file or a pipe is whole. A cell is one line whatever stands in it: no value can look like another row.
 
 use console::{Alignment, Style, measure_text_width, pad_str, truncate_str};
 
 use super::ui::Ui;
+use crate::render::cell;
 
 /// Columns that the last cell of a row keeps before another one goes.
 const LEAST: usize = 16;
@@ -15,6 +16,8 @@ const LEAST: usize = 16;
 pub(super) struct Column {
     head: &'static str,
     right: bool,
+    /// Whether its cells come as they are to be seen.
+    painted: bool,
     /// How gladly it goes where there is no room; 0 stays.
     goes: u8,
 }
@@ -22,12 +25,17 @@ pub(super) struct Column {
 impl Column {
     /// Returns a column that stays.
     pub(super) fn of(head: &'static str) -> Self {
-        Self { head, right: false, goes: 0 }
+        Self { head, right: false, painted: false, goes: 0 }
     }
 
     /// Returns the column with its cells at the right edge.
     pub(super) fn right(self) -> Self {
         Self { right: true, ..self }
+    }
+
+    /// Returns the column as one whose cells are words of tepa's own, perhaps in colour.
+    pub(super) fn painted(self) -> Self {
+        Self { painted: true, ..self }
     }
 
     /// Returns the column as one that goes before all with a lower `rank`.
@@ -42,7 +50,11 @@ pub(super) fn table<const N: usize>(
     rows: impl IntoIterator<Item = [String; N]>,
     ui: &Ui,
 ) -> String {
-    let rows: Vec<[String; N]> = rows.into_iter().collect();
+    let clean = |row: [String; N]| {
+        let mut at = 0..N;
+        row.map(|text| if at.next().is_some_and(|at| columns[at].painted) { text } else { cell(&text) })
+    };
+    let rows: Vec<[String; N]> = rows.into_iter().map(clean).collect();
     laid_out(columns, &rows, ui.data_width, ui.data_color)
 }
 

@@ -11,7 +11,7 @@ use super::ui::Ui;
 use super::{load, runtime};
 use crate::config::{Config, Environment, Network};
 use crate::error::Error;
-use crate::render::prose;
+use crate::render::{cell, prose};
 use crate::session::Toolbox;
 use crate::tool::{AnyTool, Effect};
 
@@ -95,16 +95,16 @@ fn shown(tool: &dyn AnyTool, toolbox: &Toolbox, output: ToolOutputArgument) -> S
         return json_text(&described(tool, toolbox));
     }
     let schema = tool.schema();
-    let mut out = format!("{}\n{}\n", schema.name, prose(&schema.description));
+    let mut out = format!("{}\n{}\n", cell(&schema.name), prose(&schema.description));
     for (name, parameter) in &schema.parameters {
         let need = match &parameter.default {
             Some(default) => format!("default {default}"),
             None if parameter.is_required() => "required".to_owned(),
             None => "optional".to_owned(),
         };
-        let _ = writeln!(out, "\n  {} ({}, {})", prose(name), parameter.kind.name(), prose(&need));
+        let _ = writeln!(out, "\n  {} ({}, {})", cell(name), parameter.kind.name(), cell(&need));
         if !parameter.description.is_empty() {
-            let _ = writeln!(out, "    {}", prose(&parameter.description));
+            let _ = writeln!(out, "    {}", cell(&parameter.description));
         }
     }
     out
@@ -127,7 +127,7 @@ fn described(tool: &dyn AnyTool, toolbox: &Toolbox) -> Value {
 fn first_sentence(description: &str) -> String {
     let line = description.lines().next().unwrap_or_default();
     let first = line.split_once(". ").map_or(line, |(first, _)| first);
-    prose(first.trim_end_matches('.'))
+    first.trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]

@@ -17,6 +17,22 @@ impl Environment {
         let places = std::env::split_paths(folders).map(|folder| self.resolve(&folder).join(program));
         places.into_iter().find(|path| is_program(path))
     }
+
+    /// Returns where a program is that somebody installed: on the path, and not in the folder to work in, whose content may have come
+    /// from anybody.
+    pub fn find_installed(&self, program: &str) -> Option<PathBuf> {
+        let here = self.directory.canonicalize().ok()?;
+        let folders = std::env::split_paths(self.variable("PATH").unwrap_or_default());
+        let places: Vec<PathBuf> =
+            folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(program)).collect();
+        let elsewhere = |path: &PathBuf| {
+            let outside = |path: PathBuf| !path.starts_with(&here);
+            // Neither the entry nor what it leads to.
+            path.parent().and_then(|folder| folder.canonicalize().ok()).is_some_and(outside)
+                && path.canonicalize().is_ok_and(outside)
+        };
+        places.into_iter().find(|path| is_program(path) && elsewhere(path))
+    }
 }
 
 #[cfg(unix)]

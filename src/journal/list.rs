@@ -1,12 +1,15 @@
-//! Owns what is known of recorded runs without reading them whole: how each began and what became of it.
+//! Owns what is known of recorded runs without reading them whole: how each began and what became of it, both as its events have it.
+//!
+//! The result beside them is for whoever wants nothing else: two sources could tell one end in two ways.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use serde::Serialize;
 
-use super::{EVENTS, FOLDER, RESULT};
+use super::FOLDER;
+use super::record::{last_line, open_record};
 use crate::error::Error;
 use crate::event::{self, RunEvent};
 use crate::outcome::{Cost, Reason, RunResult, RunStatus};
@@ -63,6 +66,16 @@ pub enum State {
 }
 
 impl State {
+    /// Returns what became of a run with this result.
+    pub fn of(result: &RunResult) -> Self {
+        match result.status {
+            Some(RunStatus::Pass) => Self::Pass,
+            Some(RunStatus::Fail) => Self::Fail,
+            Some(RunStatus::Terminated) => Self::Terminated,
+            None => Self::Error,
+        }
+    }
+
     /// Returns the name on the wire.
     pub fn name(self) -> &'static str {
         match self {
@@ -109,29 +122,25 @@ pub(super) fn ids(root: &Path) -> Result<Vec<String>, Error> {
 
 /// Returns what is known of the run that is recorded in `folder`, if one is.
 pub fn recorded(folder: &Path) -> Option<Listed> {
-    let file = File::open(folder.join(EVENTS)).ok()?;
+    let record = open_record(folder).ok()?;
+    let file = record.get_ref();
     // Whoever records a run holds its lock for as long as it lives.
     let is_held = matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
     let mut start = Vec::new();
-    BufReader::new(&file).take(LONGEST_START).read_until(b'\n', &mut start).ok()?;
+    BufReader::new(file).take(LONGEST_START).read_until(b'\n', &mut start).ok()?;
     let mut first = None;
     event::read(start.as_slice(), |envelope| first = Some(envelope)).ok()?;
     let first = first?;
     let RunEvent::RunStarted { prompt, session, .. } = first.event else { return None };
-    let result = fs::read(folder.join(RESULT)).ok();
-    let result: Option<RunResult> = result.and_then(|text| serde_json::from_slice(&text).ok());
+    let result = result(file);
     let state = match &result {
-        Some(result) => match result.status {
-            Some(RunStatus::Pass) => State::Pass,
-            Some(RunStatus::Fail) => State::Fail,
-            Some(RunStatus::Terminated) => State::Terminated,
-            None => State::Error,
-        },
+        Some(result) => State::of(result),
         None if is_held => State::Running,
         None => State::Lost,
     };
     Some(Listed {
-        run_id: first.run_id,
+        // The name by which it is found again.
+        run_id: folder.file_name()?.to_str()?.to_owned(),
         started_at: first.ts,
         session,
         goal: prompt.goal,
@@ -142,4 +151,12 @@ pub fn recorded(folder: &Path) -> Option<Listed> {
         cost: result.as_ref().map(|result| result.cost),
         duration_ms: result.as_ref().map(|result| result.duration_ms),
     })
+}
+
+/// Returns the result that the last event carries.
+fn result(file: &fs::File) -> Option<RunResult> {
+    let mut last = None;
+    event::read(last_line(file).ok()?.as_slice(), |envelope| last = Some(envelope.event)).ok()?;
+    let Some(RunEvent::RunCompleted { result }) = last else { return None };
+    Some(*result)
 }

@@ -3,6 +3,7 @@
 //! A run that cannot be recorded does not go on: both sinks are required ones. A line is written whole before the next event can happen.
 
 mod list;
+mod record;
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -16,6 +17,7 @@ use crate::event::{Envelope, EventSink, RunEvent};
 use crate::persist::Place;
 
 pub use list::{Listed, State, list, newest, recorded};
+pub use record::open_record;
 
 /// Where runs are recorded, below the workspace.
 pub const FOLDER: &str = ".tepa/runs";

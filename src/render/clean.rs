@@ -28,6 +28,11 @@ pub fn prose(text: &str) -> String {
     lines(text).iter().map(|line| shield(line)).collect::<Vec<_>>().join("\n")
 }
 
+/// Returns the text as one line that is safe to print for a person and in a CI log: a cell of a table, a fact among others.
+pub fn cell(text: &str) -> String {
+    shield(&line(text)).into_owned()
+}
+
 /// Returns the line, which may be painted, such that no CI runner takes it for a command.
 ///
 /// GitHub's runner obeys `::name::` at the start of a line, however far it is indented, and it and Azure's obey
@@ -87,6 +92,7 @@ mod tests {
         assert_eq!(line("\u{1b}[2J\u{1b}[1;1H\u{1b}[32mpass\u{1b}[0m"), "␛[2J␛[1;1Hpass");
         assert_eq!(line("a\u{7}\u{8}b\u{202e}c\rd\u{9b}2J\u{7f}"), "a␇␈b\\u{202e}c␍d\\u{9b}2J␡");
         assert_eq!(line("one\r\ntwo\n\n"), "one two");
+        assert_eq!(cell("a\n::error::b\r\n ##[c]\u{2028}d"), "a ::error::b  ## [c]\\u{2028}d");
         assert!(!line("\u{1b}]0;title\u{7}x\u{1b}").contains(char::is_control));
     }
 

@@ -24,7 +24,7 @@ mod fixture;
 use crate::config::LoggingLevel;
 
 pub use charset::ascii;
-pub use clean::prose;
+pub use clean::{cell, prose};
 pub use jsonl::Jsonl;
 pub use layout::wrap;
 pub use live::Live;

@@ -24,17 +24,22 @@ pub fn learn_secrets(config: &Config, environment: &Environment) -> Result<Vec<S
     let declared = environment.matching(&config.secrets.env);
     let short = declared.iter().filter(|value| (1..SHORTEST).contains(&value.expose_secret().len())).count();
     secrets.learn(declared);
+    let mut unreadable = None;
     for file in &config.secrets.files {
         let path = environment.locate(file);
-        let name = shown(&path, environment);
-        let text = read(&path).map_err(|e| {
-            Error::usage(format!("the secrets in `{name}` cannot be read"))
-                .because(&e)
-                .hint("`secrets.files` names files that exist; leave out what is not there")
-        })?;
-        secrets.learn(in_file(&text));
+        match read(&path) {
+            Ok(text) => secrets.learn(in_file(&text)),
+            // What can be learnt is, whatever becomes of the command.
+            Err(error) => unreadable = unreadable.or(Some((path, error))),
+        }
     }
     learn_written(config, environment);
+    if let Some((path, error)) = unreadable {
+        let name = shown(&path, environment);
+        return Err(Error::usage(format!("the secrets in `{name}` cannot be read"))
+            .because(&error)
+            .hint("`secrets.files` names files that exist; leave out what is not there"));
+    }
     let warning = || {
         let values = text::plural("value", short);
         format!(

@@ -4,6 +4,7 @@
 //! refused when it is opened, before anything is paid for. Secrets are taken out of every text on its way in.
 
 mod catalog;
+mod examine;
 mod fault;
 mod hit;
 mod index;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::cli::ui::Ui;
 use crate::error::Error;
-use crate::render::{prose, wrap};
+use crate::render::{cell, wrap};
 
 /// How something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -97,8 +97,8 @@ pub(super) fn page(findings: &[Finding], ui: &Ui) -> String {
         let sign = status.style().force_styling(ui.data_color).apply_to(format!("{:4}", status.name()));
         let hint = hint.as_ref().map(|hint| format!("hint: {hint}"));
         let lines = std::iter::once(detail).chain(&hint).flat_map(|words| match room {
-            Some(room) => wrap(&prose(words), room),
-            None => vec![prose(words)],
+            Some(room) => wrap(&cell(words), room),
+            None => vec![cell(words)],
         });
         for (at, line) in lines.enumerate() {
             if at == 0 {

@@ -1,4 +1,6 @@
 //! Owns what the doctor says of the folder: git, whether runs can be recorded, the store.
+//!
+//! The folder may have come from anybody: no program of it is started, and no byte in it changes.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,43 +10,34 @@ use crate::config::{Config, Environment, Store};
 use crate::journal;
 use crate::persist::Place;
 use crate::store::SqliteStore;
-use crate::text;
 
 /// Looks at the folder that is worked in.
 pub(super) fn look(config: &Config, environment: &Environment) -> Vec<Finding> {
-    [git(environment), Some(record(&environment.directory)), Some(store(config, environment))]
-        .into_iter()
-        .flatten()
-        .collect()
+    vec![git(environment), record(&environment.directory), store(config, environment)]
 }
 
-fn git(environment: &Environment) -> Option<Finding> {
-    let Some(version) = answer(&["--version"], environment) else {
-        return Some(Finding::ok("git", "not found, and tepa does not need it"));
+/// Says whether git would show what a run changed. What has changed until now is not asked: for that git starts programs that the
+/// repository names.
+fn git(environment: &Environment) -> Finding {
+    let git = environment.find_installed("git").unwrap_or_default();
+    let Some(version) = answer(&git, &["--version"], environment) else {
+        return Finding::ok("git", "not found, and tepa does not need it");
     };
     let version = version.trim().trim_start_matches("git version ").to_owned();
-    if answer(&["rev-parse", "--is-inside-work-tree"], environment).is_none_or(|said| said.trim() != "true") {
-        return Some(
-            Finding::warn("git", format!("{version}; the folder is in no repository"))
-                .hint("`git init` here shows afterwards what a run changed"),
-        );
+    match answer(&git, &["rev-parse", "--is-inside-work-tree"], environment) {
+        Some(said) if said.trim() == "true" => {
+            Finding::ok("git", format!("{version}; the folder is in a repository"))
+        }
+        _ => Finding::warn("git", format!("{version}; the folder is in no repository"))
+            .hint("`git init` here shows afterwards what a run changed"),
     }
-    let changed = answer(&["status", "--porcelain"], environment)?.lines().count();
-    if changed == 0 {
-        return Some(Finding::ok("git", format!("{version}; the repository is clean")));
-    }
-    let files = text::plural("file", changed);
-    Some(
-        Finding::warn("git", format!("{version}; {files} changed and not committed"))
-            .hint("commit them before a run, and what it changes can be told apart"),
-    )
 }
 
 /// Returns what git says; nothing when it fails or is not there.
-fn answer(arguments: &[&str], environment: &Environment) -> Option<String> {
-    let output = Command::new("git")
+fn answer(git: &Path, arguments: &[&str], environment: &Environment) -> Option<String> {
+    let output = Command::new(git)
         // No program that the repository names is started for a question.
-        .args(["-c", "core.fsmonitor=false"])
+        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
         .args(arguments)
         .env_clear()
         .envs(environment.for_children(&[]))
@@ -74,14 +67,14 @@ fn store(config: &Config, environment: &Environment) -> Finding {
         return Finding::ok("store", "none: nothing outlives a run");
     };
     let place = environment.resolve(Path::new(path));
-    if !place.exists() {
+    if place.symlink_metadata().is_err() {
         return Finding::ok(
             "store",
             format!("`{path}` is not there yet; the first run that needs it makes it"),
         );
     }
-    match SqliteStore::open(&place, environment.secrets().clone()) {
-        Ok(_) => Finding::ok("store", format!("`{path}` opens")),
+    match SqliteStore::examine(&place) {
+        Ok(()) => Finding::ok("store", format!("`{path}` can be used")),
         // A run that shares nothing does not open it.
         Err(error) if config.turn.is_empty() && config.cycle.is_empty() => Finding::warn("store", error.0),
         Err(error) => Finding::fail("store", error.0),

@@ -2,8 +2,8 @@
 
 use super::finding::Finding;
 use crate::check::CommandLine;
+use crate::cli::inspect::commands;
 use crate::config::{Config, Environment, McpServer, Stage, without_secrets};
-use crate::script;
 
 /// Looks whether the programs are there.
 pub(super) fn look(config: &Config, environment: &Environment) -> Vec<Finding> {
@@ -35,15 +35,15 @@ fn shell(environment: &Environment) -> Finding {
     }
 }
 
-/// Looks for the program of a command and for the script that it runs; what a line of shell means is the business of the shell.
+/// Looks for the program of a command and for the script that it runs. What a line of shell means only the shell knows for sure: what is
+/// not found of it is a warning.
 fn command(check: &'static str, line: &CommandLine, environment: &Environment) -> Vec<Finding> {
-    let started = match line {
-        CommandLine::Words(words) => words.first(),
-        CommandLine::Shell(_) => None,
-    };
-    let script = script::executed(line).filter(|script| Some(*script) != started.map(String::as_str));
-    let mut findings: Vec<Finding> =
-        started.map(|name| program(check, "", Some(name.clone()), environment)).into_iter().collect();
+    let started = commands::program(line);
+    let script = commands::script(line).filter(|script| Some(*script) != started);
+    let found = started.map(|name| program(check, "", Some(name.to_owned()), environment));
+    let sure = matches!(line, CommandLine::Words(_));
+    let found = found.map(|finding| if sure { finding } else { finding.only_a_warning() });
+    let mut findings: Vec<Finding> = found.into_iter().collect();
     findings.extend(script.map(|script| {
         match environment.locate(script) {
             path if path.is_file() => Finding::ok(check, format!("`{script}` is there")),

@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use crate::cli::args::{DoctorArguments, GlobalArguments};
-use crate::cli::layers::{self, Found};
+use crate::cli::layers::{self, Found, Survey};
 use crate::cli::said;
 use crate::config::{Catalog, Config, Environment, ProviderKind, without_secrets};
 use crate::error::Error;
@@ -15,8 +15,15 @@ pub(super) fn look(
     environment: &Environment,
 ) -> Result<(Config, Vec<Finding>), Error> {
     let said = said::doctor(arguments);
-    let (files, config) = layers::survey(&arguments.layers, said, &global.variables, environment)?;
-    let mut findings: Vec<Finding> = files.into_iter().map(|(name, found)| file(&name, found)).collect();
+    let Survey { places, config, secrets } =
+        layers::survey(&arguments.layers, said, &global.variables, environment)?;
+    let mut findings: Vec<Finding> = places.into_iter().map(|(name, found)| file(&name, found)).collect();
+    match secrets {
+        Ok(warnings) => {
+            findings.extend(warnings.into_iter().map(|warning| Finding::warn("secrets", warning)));
+        }
+        Err(error) => findings.push(Finding::broken("secrets", &error)),
+    }
     let kind = config.provider.unwrap_or(ProviderKind::Anthropic);
     findings.push(answerer(kind, &config, environment));
     findings.extend(models(kind, &config)?);
@@ -26,15 +33,18 @@ pub(super) fn look(
 fn file(name: &str, found: Found) -> Finding {
     match found {
         Found::Nothing => Finding::ok("configuration", format!("`{name}` is not there")),
-        Found::Valid => Finding::ok("configuration", format!("`{name}` is valid")),
+        Found::Valid(_) => Finding::ok("configuration", format!("`{name}` is valid")),
         Found::Faulty(faults) => {
             let first = faults.iter().next().map(|fault| fault.message.clone()).unwrap_or_default();
             let more = match faults.iter().count() {
                 0 | 1 => String::new(),
                 count => format!(", and {} more", count - 1),
             };
-            Finding::fail("configuration", format!("`{name}` has faults: {first}{more}"))
-                .hint(format!("`tepa validate {name}` shows where; without it the rest here is looked at"))
+            let finding = Finding::fail("configuration", format!("`{name}` has faults: {first}{more}"));
+            if name == layers::SET {
+                return finding;
+            }
+            finding.hint(format!("`tepa validate {name}` shows where; without it the rest here is looked at"))
         }
         Found::Unreadable(error) => Finding::broken("configuration", &error),
     }

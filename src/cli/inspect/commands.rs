@@ -87,7 +87,7 @@ impl Look<'_> {
         let Some(program) = program(line) else { return };
         let place = self.document.span_of_value(pointer);
         // A program with a slash is its own script; an interpreter has one behind it.
-        let script = script::executed(line).filter(|script| is_plain(script));
+        let script = script(line).filter(|script| is_plain(script));
         if let Some(script) = script.filter(|script| !self.is_file(script) && !self.will_be(script)) {
             let message = format!("the script `{script}` does not exist");
             let folder = "it is looked up from the folder that the run works in";
@@ -125,14 +125,19 @@ fn normal(path: &str) -> PathBuf {
 }
 
 /// Returns the program that a line starts, unless that is the shell's business.
-fn program(line: &CommandLine) -> Option<&str> {
+pub(in crate::cli) fn program(line: &CommandLine) -> Option<&str> {
     match line {
         CommandLine::Words(words) => words.first().map(String::as_str),
         CommandLine::Shell(text) => {
             let first = text.split_whitespace().next()?.trim_end_matches(';');
-            (!OF_THE_SHELL.contains(&first)).then_some(first)
+            (!OF_THE_SHELL.contains(&first) && is_plain(first)).then_some(first)
         }
     }
+}
+
+/// Returns the script that a line has an interpreter execute, unless only the shell knows which.
+pub(in crate::cli) fn script(line: &CommandLine) -> Option<&str> {
+    script::executed(line).filter(|script| matches!(line, CommandLine::Words(_)) || is_plain(script))
 }
 
 /// Returns whether a word is what it is, and nothing that is only known later.
