@@ -36,7 +36,7 @@ pub(super) use self::variables::{Assignment, Source, VariableArguments};
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0    pass: the verdict is pass; a failed check or criterion yields only to you and your hooks
-  1    fail: found wanting, nothing to verify, no plan, a protected file changed, a hook or you said no
+  1    fail: found wanting, nothing to verify, no plan, a protected file changed, or stopped
   2    invalid: command line, prompt, config or key; nothing ran
   3    terminated: a budget (tokens, cost, time, tool calls) ran out, or a stage refused
   4    no verdict: provider, MCP server, sandbox, check, stage or record broke, or a bug in tepa
