@@ -3,6 +3,8 @@
 //! It knows no language but English and refuses to guess at names that are not similar: a wrong suggestion
 //! costs the reader more than none.
 
+pub mod clean;
+
 use std::borrow::Cow;
 
 /// How similar (Jaro-Winkler, 0 to 1) a candidate must be before it is suggested.

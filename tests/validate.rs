@@ -121,6 +121,29 @@ fn sarif_names_rules_regions_and_relative_uris() {
     assert!(run["results"][1]["locations"][0]["physicalLocation"].get("region").is_none());
 }
 
+/// A name draws nothing on a terminal, and is no command to the runner that reads a log.
+#[cfg(unix)]
+#[test]
+fn a_name_is_text_wherever_it_is_told() {
+    let names = ["\u{1b}]0;t\u{7}a.yaml", "q\n::error::x.yaml", "::warning::y.yaml", "##[error]z.yaml"];
+    let folder = folder(&names.map(|name| (name, BAD)));
+    fs::write(folder.path().join(names[0]), "goal: 'x\n").unwrap();
+    for arguments in [&["."][..], &[".", "--output", "github"]] {
+        let output = validate(folder.path(), arguments);
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert!(said.contains("␛]0;t␇a.yaml"), "{said}");
+        assert!(!said.contains(['\u{1b}', '\u{7}']), "{said}");
+        if arguments.len() == 1 {
+            assert!(!said.lines().any(|line| line.trim_start().starts_with("::")), "{said}");
+            assert!(!said.contains("##["), "{said}");
+        } else {
+            assert!(said.contains("file=q%0A%3A%3Aerror%3A%3Ax.yaml,"), "{said}");
+        }
+    }
+    let found = data(folder.path(), "json", 1, &["."]);
+    assert_eq!(found["files"][3]["path"], names[1]);
+}
+
 #[test]
 fn github_is_told_file_and_place() {
     let folder = folder(&[("a,b.yaml", BAD)]);

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::file::SourceFile;
 use super::snippet;
 use super::span::Span;
-use crate::text;
+use crate::text::{self, clean};
 
 /// How many diagnostics of one file are rendered or listed at most.
 pub const MOST_SHOWN: usize = 100;
@@ -202,7 +202,7 @@ impl Diagnostics {
             .map(|item| snippet::render(&self.file, item, color, width))
             .collect();
         parts.push(self.summary());
-        parts.join("\n\n")
+        clean::shielded(&parts.join("\n\n"))
     }
 
     /// Returns the closing line: `task.yaml: 3 problems`.
@@ -218,7 +218,7 @@ impl Diagnostics {
         if self.items.len() > MOST_SHOWN {
             counts.push(format!("the first {MOST_SHOWN} are shown"));
         }
-        format!("{}: {}", self.file.name(), counts.join(", "))
+        format!("{}: {}", clean::line(self.file.name()), counts.join(", "))
     }
 
     fn row<'a>(file: &'a SourceFile, item: &'a Diagnostic) -> Row<'a> {
