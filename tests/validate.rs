@@ -66,7 +66,7 @@ fn what_matches_nothing_or_is_nothing_for_tepa_is_no_success() {
     for (arguments, words) in [
         (&["prompts/*.yaml"][..], "`prompts/*.yaml` matches no file"),
         (&["other"], "there is nothing to check"),
-        (&["other/*.yaml", "--quiet"], "there is nothing to check"),
+        (&["other", "--quiet"], "there is nothing to check"),
         (&["no.yaml"], "`no.yaml` does not exist"),
     ] {
         let output = validate(folder.path(), arguments);
@@ -217,4 +217,130 @@ fn a_key_of_this_environment_is_found_whatever_it_looks_like() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("the value of `OPENAI_API_KEY`") && !said.contains("gateway"), "{said}");
+}
+
+#[test]
+fn a_file_that_is_meant_for_tepa_is_not_passed_over() {
+    let invalid: &[u8] = b"goal: \xff\n";
+    let folder = folder(&[
+        ("tepa.yaml", "limits: {maxCycles: 2}\nvalues: 1\nother: 2\nmore: 3\n"),
+        ("sub/tepa.yaml", ""),
+        ("gaol.yaml", "gaol: g\ncontext: {}\n"),
+        ("settings.yaml", "limts: {maxCycles: 2}\n"),
+        ("task.yaml", GOOD),
+        ("task.replay.yaml", ""),
+        ("alone.replay.yaml", ""),
+        ("empty.yaml", ""),
+    ]);
+    fs::write(folder.path().join("bytes.yaml"), invalid).unwrap();
+    let found = data(folder.path(), "json", 2, &["."]);
+    let told = found["files"].as_array().unwrap().iter();
+    let told: Vec<Value> =
+        told.map(|file| json!([file["path"], file["kind"], file["faults"][0]["code"]])).collect();
+    assert_eq!(
+        told,
+        [
+            json!(["gaol.yaml", "prompt", "missing-key"]),
+            json!(["settings.yaml", "config", "unknown-key"]),
+            json!(["sub/tepa.yaml", null, "unreadable"]),
+            json!(["task.replay.yaml", null, "unreadable"]),
+            json!(["task.yaml", "prompt", null]),
+            json!(["tepa.yaml", "config", "unknown-key"]),
+        ]
+    );
+    let output = validate(folder.path(), &[".", "--log-level", "verbose"]);
+    let said = text(&output.stderr);
+    for name in ["alone.replay.yaml", "bytes.yaml", "empty.yaml"] {
+        assert!(said.contains(&format!("passed over, not for tepa: {name}\n")), "{said}");
+    }
+    assert!(said.ends_with("2 could not be read, 3 passed over\n"), "{said}");
+    assert!(!text(&validate(folder.path(), &["."]).stderr).contains("not for tepa"));
+}
+
+#[test]
+fn a_glob_finds_what_a_shell_would_make_of_it() {
+    let folder = folder(&[("q/a.yaml", GOOD), ("q/ci.yaml", "on: push\n"), ("q/empty.yaml", "")]);
+    let [glob, names] = [&["q/*.yaml"][..], &["q/a.yaml", "q/ci.yaml", "q/empty.yaml"]]
+        .map(|paths| validate(folder.path(), paths));
+    assert_eq!(glob.status.code(), Some(2));
+    assert_eq!((glob.status, text(&glob.stderr)), (names.status, text(&names.stderr)));
+}
+
+#[test]
+fn a_project_file_is_narrowed_however_it_is_written() {
+    let folder = folder(&[
+        ("p/tepa.yaml", "baseUrl: https://example.com\n"),
+        ("p/sub/a.yaml", GOOD),
+        ("p2/tepa.yaml", "baseUrl: https://example.com\n"),
+    ]);
+    let project = folder.path().join("p");
+    let absolute = project.join("tepa.yaml").display().to_string();
+    for name in ["tepa.yaml", "./tepa.yaml", "sub/../tepa.yaml", "../p2/tepa.yaml", "../p", &absolute] {
+        let found = data(&project, "json", 1, &[name]);
+        let codes: Vec<&Value> =
+            found["files"].as_array().unwrap().iter().map(|file| &file["faults"][0]["code"]).collect();
+        assert!(codes.contains(&&json!("untrusted")), "{name}: {found}");
+    }
+    assert_eq!(
+        data(folder.path(), "json", 1, &["p/tepa.yaml"])["files"][0]["faults"][0]["code"],
+        "untrusted"
+    );
+}
+
+#[test]
+fn what_cannot_be_looked_into_keeps_nothing_else_from_being_told() {
+    let folder = folder(&[("bad.yaml", BAD)]);
+    for format in ["json", "github", "sarif", "text"] {
+        let output = validate(folder.path(), &["no/*.yaml", "[", "bad.yaml", "--output", format]);
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        for words in ["`no/*.yaml` matches no file", "`[` is not a glob", "outside the workspace"] {
+            assert!(said.contains(words), "{format}: {said}");
+        }
+    }
+}
+
+#[test]
+fn the_configuration_of_the_user_counts_unless_it_is_left_out_and_is_told_when_it_is_broken() {
+    let folder = folder(&[("w/tepa.yaml", "limits: {maxCycles: 9}\n")]);
+    let home = folder.path().join("own");
+    let work = folder.path().join("w");
+    let own = home.join("tepa/config.yaml");
+    fs::create_dir_all(own.parent().unwrap()).unwrap();
+    let look = |arguments: &[&str], hermetic: &str| {
+        let mut command = tepa(&work);
+        command.args(["validate", "tepa.yaml"]).args(arguments);
+        finish(command.env("XDG_CONFIG_HOME", &home).env("TEPA_HERMETIC", hermetic))
+    };
+    if cfg!(target_os = "linux") {
+        fs::write(&own, "limits: {maxCycles: 2}\n").unwrap();
+        assert_eq!(look(&[], "").status.code(), Some(1));
+        assert_eq!(look(&[], "1").status.code(), Some(0));
+        assert_eq!(look(&["--hermetic"], "").status.code(), Some(0));
+        fs::write(&own, "limits: {maxCycle: 2}\n").unwrap();
+        let broken = look(&[], "");
+        let said = text(&broken.stderr);
+        assert!(said.contains("warning: your own configuration is left out"), "{said}");
+        assert!(said.contains("config.yaml: 1 problem"), "{said}");
+    }
+}
+
+#[test]
+fn machines_are_told_every_fault() {
+    let keys: Vec<String> = (0..150).map(|number| format!("k{number}: 1\n")).collect();
+    let folder = folder(&[("a.yaml", &format!("{GOOD}{}", keys.concat()))]);
+    let found = data(folder.path(), "json", 1, &["a.yaml"]);
+    assert_eq!(found["files"][0]["faults"].as_array().unwrap().len(), 150);
+    let output = validate(folder.path(), &["a.yaml", "--output", "github"]);
+    assert_eq!(text(&output.stdout).lines().count(), 150);
+}
+
+#[test]
+fn machines_are_told_places_from_where_tepa_was_called() {
+    let folder = folder(&[("sub/p/bad.yaml", BAD)]);
+    let output = validate(folder.path(), &["-C", "sub", "p", "--output", "github"]);
+    assert!(text(&output.stdout).starts_with("::error file=sub/p/bad.yaml,"), "{}", text(&output.stdout));
+    let found = data(folder.path(), "sarif", 1, &["-C", "./sub", "p/bad.yaml"]);
+    let place = &found["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "sub/p/bad.yaml");
 }

@@ -66,20 +66,6 @@ pub(super) fn tool_names(environment: &Environment) -> Option<Vec<String>> {
     Some(built_in.chain(config.custom_tools.into_iter().map(|tool| tool.name)).collect())
 }
 
-/// Returns the layers below the project's file; what is wrong with the user's own is told where it is used.
-pub(super) fn below_project(environment: &Environment, ui: &Ui) -> Result<Layers, Error> {
-    let mut layers = Layers::defaults()?;
-    let user =
-        config_files(&LayerArguments::default(), environment).into_iter().find(|file| !file.in_workspace);
-    let Some(file) = user else { return Ok(layers) };
-    let known = tools::NAMES.map(str::to_owned);
-    if let Ok(Some(Ok((layer, _)))) = config_layer(&file, environment, &known, &layers, UnknownKeys::Warn, ui)
-    {
-        layers.push(Origin::File(shown(&file.path, environment)), layer);
-    }
-    Ok(layers)
-}
-
 /// Returns the layer of what is set by `--set`: held to what a file is held to.
 fn set(
     settings: &[String],

@@ -127,6 +127,7 @@ fn everywhere(command: clap::Command, change: &impl Fn(clap::Arg) -> clap::Arg) 
 
 fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyhow::Result<ExitStatus> {
     init_tracing(&environment, ui);
+    let called_in = environment.directory.clone();
     if let Some(directory) = &arguments.global.directory {
         let wanted = environment.resolve(directory);
         if !wanted.is_dir() {
@@ -137,7 +138,7 @@ fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyh
     match arguments.command {
         Command::Run(run) => run::run(&run, &arguments.global, &environment, ui),
         Command::Plan(plan) => plan::plan(&plan, &arguments.global, &environment, ui),
-        Command::Validate(files) => validate::run(&files, &environment, ui),
+        Command::Validate(files) => validate::run(&files, &arguments.global, &called_in, &environment, ui),
         Command::Tools(arguments) => match &arguments.command {
             ToolsCommand::List => tools::list(&arguments, &environment, ui),
             ToolsCommand::Show { name } => tools::show(name, &arguments, &environment, ui),
