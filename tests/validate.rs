@@ -344,3 +344,104 @@ fn machines_are_told_places_from_where_tepa_was_called() {
     let place = &found["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], "sub/p/bad.yaml");
 }
+
+#[test]
+fn a_key_that_is_written_with_escapes_is_found_and_its_value_is_not_shown() {
+    let rest = "ant-aB3aB3aB3aB3aB3aB3aB3";
+    let folder = folder(&[
+        (
+            "a.json",
+            &format!(
+                "{{\"goal\": 5, \"context\": {{\"k\": \"use \\u0073k-{rest}\"}}, \"expectedOutput\": \"\\u0073k-{rest}{}\"}}",
+                "x".repeat(300)
+            ),
+        ),
+        (
+            "b.yaml",
+            &format!(
+                "goal: g\ncontext: {{\"\\x73k-{rest}\": 1}}\nexpectedOutput: [{{path: \"../\\x73k-{rest}\", description: d}}]\n"
+            ),
+        ),
+    ]);
+    for name in ["a.json", "b.yaml"] {
+        for format in ["text", "json"] {
+            let output = validate(folder.path(), &[name, "--output", format]);
+            let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+            assert!(said.contains("a key for Anthropic is written into the file"), "{said}");
+            assert!(!said.contains("aB3aB3"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_key_that_is_given_for_a_value_is_warned_of_and_shown_nowhere() {
+    let key = format!("sk-ant-{}", "aB3".repeat(20));
+    let task = "goal: '{{k}}'\ncontext: {}\nvariables: {k: {}, n: {type: integer, default: 1}}\nexpectedOutput: 'x {{n}}'\n";
+    let folder = folder(&[("task.yaml", task), ("r.yaml", "format: tepa.replay/1\nreplies: []\n")]);
+    for (arguments, variable, origin) in [
+        (vec![format!("--var=k={key}")], "TEPA_VAR_X", "`--var k`"),
+        (vec![format!("--var=n={key}"), "--var=k=a".to_owned()], "TEPA_VAR_X", "`--var n`"),
+        (vec![], "TEPA_VAR_K", "`TEPA_VAR_K`"),
+        (vec!["--var=k=a".to_owned(), format!("--set=limits.maxCycles={key}")], "TEPA_VAR_X", "`--set`"),
+        (
+            vec!["--var=k=a".to_owned(), format!("--set=limits.{key}=\"\\x73k-{}\"", &key[3..])],
+            "TEPA_VAR_X",
+            "`--set`",
+        ),
+    ] {
+        let mut command = tepa(folder.path());
+        command.args(["run", "task.yaml", "--replay", "r.yaml"]).args(&arguments);
+        let value = if variable == "TEPA_VAR_K" { key.as_str() } else { "" };
+        let output = finish(command.env(variable, value));
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert!(said.contains(&format!("a key for Anthropic is written into {origin}: ")), "{said}");
+        assert!(!said.contains("aB3aB3"), "{arguments:?}: {said}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_text_is_said_to_be_none() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let invalid = std::ffi::OsStr::from_bytes(b"a\xff");
+    let task = "goal: '{{k}}'\ncontext: {}\nvariables: {k: {}}\nexpectedOutput: x\n";
+    let folder = folder(&[("task.yaml", task)]);
+    let output = finish(
+        tepa(folder.path()).args(["run", "task.yaml", "--replay", "r.yaml"]).env("TEPA_VAR_K", invalid),
+    );
+    assert!(text(&output.stderr).contains("`TEPA_VAR_K` is not UTF-8 text"), "{}", text(&output.stderr));
+    let output =
+        finish(tepa(folder.path()).args(["config", "--files", "--output", "json", "--config"]).arg(invalid));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_setting_cannot_be_deeper_than_a_file() {
+    let folder = folder(&[]);
+    let setting = format!("{}a=1", "a.".repeat(20_000));
+    let output = finish(tepa(folder.path()).args(["config", "--set", &setting]));
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("too-deep"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_was_typed_draws_nothing_in_what_the_parser_of_arguments_says() {
+    let folder = folder(&[]);
+    let look = |arguments: &[&str], variable: &str, value: &str| {
+        let output = finish(
+            tepa(folder.path())
+                .args(arguments)
+                .args(["--color", "always"])
+                .env(variable, value)
+                .env("CLICOLOR_FORCE", "1"),
+        );
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert!(!said.lines().any(|line| line.trim_start().starts_with("::")), "{said}");
+        assert!(!said.contains("\u{1b}]") && !said.contains('\u{7}'), "{said}");
+        said
+    };
+    look(&["run", "a.yaml", "--var", "\u{1b}]0;x\u{7}"], "A", "");
+    look(&["run", "--help"], "TEPA_MODEL", "a\u{1b}]0;x\u{7}\n::error::b");
+    look(&["run", "a.yaml"], "TEPA_PROVIDER", "x\n::error::y");
+    assert!(look(&["run", "--help"], "A", "").contains("\u{1b}[1m"));
+}

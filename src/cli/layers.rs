@@ -8,6 +8,7 @@ use directories::ProjectDirs;
 use serde_json::Value;
 
 use super::args::{ColorArgument, LayerArguments, Voices};
+use super::inspect::secrets::{self, Given};
 use super::load::{read, resolved, warn, without_showing_keys};
 use super::said::{self, Said};
 use super::trust;
@@ -42,7 +43,7 @@ pub(super) fn layers(
             Some(Err(faults)) => invalid.push(faults),
         }
     }
-    let set = match set(&arguments.set, &known, unknown) {
+    let set = match set(&arguments.set, &known, unknown, environment, ui) {
         Ok(set) => set.map(|(layer, warnings)| {
             warn(ui, &warnings);
             layer
@@ -71,12 +72,19 @@ fn set(
     settings: &[String],
     known: &[String],
     unknown: UnknownKeys,
+    environment: &Environment,
+    ui: &Ui,
 ) -> Result<Option<(Value, Diagnostics)>, Diagnostics> {
     if settings.is_empty() {
         return Ok(None);
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    config::load(&parse_settings("--set", settings)?, &known, unknown).map(Some)
+    let load = |settings: &[String]| config::load(&parse_settings("--set", settings)?, &known, unknown);
+    let Some(Given { masked, warnings }) = secrets::in_settings(settings, environment) else {
+        return load(settings).map(Some);
+    };
+    ui.warn(warnings);
+    load(settings).map(Some).map_err(|faults| load(&masked).err().unwrap_or(faults))
 }
 
 /// What was found where a layer of the configuration may be.
@@ -118,7 +126,7 @@ pub(super) fn survey(
         };
         files.push((shown(&file.path, environment), found));
     }
-    let set = set(&arguments.set, &known, UnknownKeys::Refuse).unwrap_or_else(|faults| {
+    let set = set(&arguments.set, &known, UnknownKeys::Refuse, environment, &ui).unwrap_or_else(|faults| {
         files.push(("--set".to_owned(), Found::Faulty(faults)));
         None
     });

@@ -69,9 +69,14 @@ pub fn show(character: char, text: &mut String) {
         '\t' => text.push_str("    "),
         '\0'..='\u{1f}' => text.extend(char::from_u32(0x2400 + u32::from(character))),
         '\u{7f}' => text.push('␡'),
-        _ if character.is_control() || turns_direction(character) => text.extend(character.escape_unicode()),
+        _ if is_hidden(character) => text.extend(character.escape_unicode()),
         _ => text.push(character),
     }
+}
+
+/// Returns whether the character is not seen where it stands, and may change what is.
+pub fn is_hidden(character: char) -> bool {
+    character.is_control() || turns_direction(character)
 }
 
 /// Whether an escape sequence is what programs paint their output with.

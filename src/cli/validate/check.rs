@@ -138,7 +138,7 @@ fn prompt_faults(document: &mut Document, rules: &Rules<'_>, checked: &mut Check
     checked.variables = variables.names().map(str::to_owned).collect();
     let (values, errors) = variables.resolve(rules.given);
     checked.values =
-        errors.into_iter().filter(|error| matches!(error, ValueError::NotOfType { .. })).collect();
+        errors.into_iter().filter(|error| !matches!(error, ValueError::Missing { .. })).collect();
     let mut faults = match prompt::load(document, &values, rules.unknown) {
         Ok((prompt, mut warnings)) => {
             if !prompt.is_verifiable() {

@@ -35,7 +35,9 @@ pub(super) fn run(
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
-    let given = variables::given(&arguments.variables, environment)?;
+    let given = variables::given(&arguments.variables, environment, ui)?;
+    // Nothing of this command uses a value: all of them may be shown.
+    let given = variables::masked(&given, environment);
     let found = files::find(&arguments.paths, environment);
     let rules = Rules {
         kind: arguments.kind,
