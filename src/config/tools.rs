@@ -190,9 +190,10 @@ pub(super) fn without_values(config: &mut Value) {
 
 /// Leaves the program of a command, and nothing of what it is handed.
 pub(super) fn without_arguments(command: Option<&mut Value>) {
+    let Some(command) = command else { return };
     match command {
-        Some(Value::Array(words)) => words.iter_mut().skip(1).for_each(|word| *word = STARS.into()),
-        Some(Value::String(line)) => {
+        Value::Array(words) => words.iter_mut().skip(1).for_each(|word| *word = STARS.into()),
+        Value::String(line) => {
             // What is assigned in front of the program is handed to it as well.
             let program = line.split_whitespace().next().filter(|word| !word.contains('='));
             *line = match program {

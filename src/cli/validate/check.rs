@@ -12,7 +12,7 @@ use crate::cli::trust;
 use crate::config::{self, Environment, Layers};
 use crate::error::Message;
 use crate::prompt::{self, Given, UNVERIFIABLE, ValueError, Variables};
-use crate::providers::replay;
+use crate::providers::replies;
 use crate::session::PlanFile;
 use crate::source::{Diagnostic, Diagnostics, Document, Format, SourceError, SourceFile, UnknownKeys};
 use crate::text;
@@ -182,7 +182,7 @@ fn config_faults(document: &Document, found: &Found, rules: &Rules<'_>) -> Diagn
 
 fn replay_faults(document: &Document, path: &Path) -> Diagnostics {
     let mut faults = document.diagnostics();
-    for (reply, message) in replay::faults(document.file().text(), path) {
+    for (reply, message) in replies::faults(document.file().text(), path) {
         let place = match reply {
             Some(number) => document.span_of_value(&format!("/replies/{}", number - 1)),
             // What is wrong with the head of the file begins with a key of it, or with what stands under `format`.
@@ -199,7 +199,7 @@ fn replay_faults(document: &Document, path: &Path) -> Diagnostics {
 
 /// Returns the faults of a script with a reply a line; its messages name the lines.
 fn lines(file: SourceFile, found: &Found) -> Diagnostics {
-    let wrong = replay::faults(file.text(), &found.path);
+    let wrong = replies::faults(file.text(), &found.path);
     let mut faults = Diagnostics::new(Arc::new(file));
     for (_, message) in wrong {
         let line = message.strip_prefix("line ").and_then(|rest| rest.split([' ', ',']).next()?.parse().ok());
