@@ -3,6 +3,8 @@
 //! It knows no language but English and refuses to guess at names that are not similar: a wrong suggestion
 //! costs the reader more than none.
 
+pub mod clean;
+
 use std::borrow::Cow;
 
 /// How similar (Jaro-Winkler, 0 to 1) a candidate must be before it is suggested.
@@ -133,6 +135,15 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
     best.map(|(_, candidate)| candidate)
 }
 
+/// Returns whether a word is another one with a slip of the fingers: a letter or, of long words, a quarter of them.
+///
+/// A suggestion may be wrong; this is for those who act on the answer.
+pub fn is_slip(word: &str, meant: &str) -> bool {
+    let letters = meant.chars().count();
+    let near = word.chars().count().abs_diff(letters) <= letters;
+    near && (1..=(letters / 4).max(1)).contains(&strsim::osa_distance(word, meant))
+}
+
 /// Returns a size in the largest decimal unit that fits: `512 B`, `1.2 MB`.
 pub fn bytes(count: u64) -> String {
     const UNITS: [(u64, &str); 4] =
@@ -171,6 +182,17 @@ fn char_offset(text: &str, index: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slip_is_a_letter_or_two() {
+        for (word, meant) in [("limts", "limits"), ("gaol", "goal"), ("expectedOutupt", "expectedOutput")] {
+            assert!(is_slip(word, meant), "{word}");
+        }
+        for (word, meant) in [("services", "secrets"), ("modules", "model"), ("goal", "goal"), ("x", "goal")]
+        {
+            assert!(!is_slip(word, meant), "{word}");
+        }
+    }
 
     #[test]
     fn plurals_follow_the_noun() {

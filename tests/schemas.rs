@@ -29,7 +29,7 @@ fn schema_of(form: &str) -> Value {
         "config" => tepa::config::schema(),
         "result" => tepa::outcome::schema(),
         "event" => tepa::event::schema(),
-        _ => tepa::providers::replay::schema(),
+        _ => tepa::providers::replies::schema(),
     }
 }
 

@@ -87,7 +87,11 @@ fn places(
     match output {
         ToolOutputArgument::Json => {
             let places = sources.iter();
-            json_text(&places.map(|source| json!({"path": source.path, "state": state(source)})).collect())
+            json_text(
+                &places
+                    .map(|source| json!({"path": source.path.display().to_string(), "state": state(source)}))
+                    .collect(),
+            )
         }
         ToolOutputArgument::Text => table(
             [Column::of("STATE"), Column::of("FILE")],

@@ -8,6 +8,7 @@ use directories::ProjectDirs;
 use serde_json::Value;
 
 use super::args::{ColorArgument, LayerArguments, Voices};
+use super::inspect::secrets::{self, Given};
 use super::load::{read, resolved, warn, without_showing_keys};
 use super::said::{self, Said};
 use super::trust;
@@ -84,7 +85,7 @@ fn gather(
         };
         places.push((name, found));
     }
-    let (set, found) = match set(&arguments.set, &known, unknown) {
+    let (set, found) = match set(&arguments.set, &known, unknown, environment, ui) {
         Ok(None) => return Ok((layers, None, places)),
         Ok(Some((layer, warnings))) => (Some(layer), Found::Valid(warnings)),
         Err(faults) => (None, Found::Faulty(faults)),
@@ -103,31 +104,24 @@ pub(super) fn tool_names(environment: &Environment) -> Option<Vec<String>> {
     Some(built_in.chain(config.custom_tools.into_iter().map(|tool| tool.name)).collect())
 }
 
-/// Returns the layers below the project's file; what is wrong with the user's own is told where it is used.
-pub(super) fn below_project(environment: &Environment, ui: &Ui) -> Result<Layers, Error> {
-    let mut layers = Layers::defaults()?;
-    let user =
-        config_files(&LayerArguments::default(), environment).into_iter().find(|file| !file.in_workspace);
-    let Some(file) = user else { return Ok(layers) };
-    let known = tools::NAMES.map(str::to_owned);
-    if let Ok(Some(Ok((layer, _)))) = config_layer(&file, environment, &known, &layers, UnknownKeys::Warn, ui)
-    {
-        layers.push(Origin::File(shown(&file.path, environment)), layer);
-    }
-    Ok(layers)
-}
-
 /// Returns the layer of what is set by `--set`: held to what a file is held to.
 fn set(
     settings: &[String],
     known: &[String],
     unknown: UnknownKeys,
+    environment: &Environment,
+    ui: &Ui,
 ) -> Result<Option<(Value, Diagnostics)>, Diagnostics> {
     if settings.is_empty() {
         return Ok(None);
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    config::load(&parse_settings(SET, settings)?, &known, unknown).map(Some)
+    let load = |settings: &[String]| config::load(&parse_settings(SET, settings)?, &known, unknown);
+    let Some(Given { masked, warnings }) = secrets::in_settings(settings, environment) else {
+        return load(settings).map(Some);
+    };
+    ui.warn(warnings);
+    load(settings).map(Some).map_err(|faults| load(&masked).err().unwrap_or(faults))
 }
 
 /// What the doctor wants to know of the configuration.

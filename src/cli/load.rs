@@ -27,7 +27,7 @@ pub(super) fn everything(
     ui: &Ui,
 ) -> anyhow::Result<(Config, Prompt)> {
     let unknown = unknown_keys(settings.allow_unknown);
-    let given = variables::given(&work.variables, environment)?;
+    let given = variables::given(&work.variables, environment, ui)?;
     let said = [said::settings(settings, global), said::work(work)].concat();
     let (layers, mut invalid) = layers(&settings.layers, said, &global.variables, environment, unknown, ui)?;
     let source = if path == Path::new("-") {
@@ -79,18 +79,26 @@ fn filled(
     environment: &Environment,
     ui: &Ui,
 ) -> Result<Filled, Diagnostics> {
+    let shown = variables::masked(given, environment);
+    let masked = secrets::masked(&source, &secrets::seek(&source, environment));
     let mut names = Vec::new();
     let mut errors = Vec::new();
     let prompt = without_showing_keys(source, environment, ui, |source| {
         let mut document = Document::parse(source)?;
         let declared = Variables::of(&document);
         names = declared.names().map(str::to_owned).collect();
-        let values;
-        (values, errors) = declared.resolve(given);
-        prompt::load(&mut document, &values, unknown)
+        errors = declared.resolve(&shown).1;
+        prompt::load(&mut document, &declared.resolve(given).0, unknown)
     });
     let prompt = match prompt {
-        Err(faults) if faults.has_errors() => return Err(faults),
+        // What is wrong is told of values without the keys in them: a message may hold half of one.
+        Err(faults) if faults.has_errors() => {
+            let told = Document::parse(masked).and_then(|mut document| {
+                let (values, _) = Variables::of(&document).resolve(&shown);
+                prompt::load(&mut document, &values, unknown)
+            });
+            return Err(told.err().filter(Diagnostics::has_errors).unwrap_or(faults));
+        }
         loaded => loaded.ok(),
     };
     let names: Vec<&str> = names.iter().map(String::as_str).collect();

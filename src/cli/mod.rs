@@ -50,6 +50,7 @@ use crate::error::Error;
 #[cfg(unix)]
 use crate::process::supervisor;
 use crate::secret::Secrets;
+use crate::text::clean;
 
 /// Runs the command line `arguments`, the program's name first.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -82,9 +83,13 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let Some(status) = completions::answered(arguments.get(1..).unwrap_or_default(), &environment) {
         return status.into();
     }
+    // What was typed comes back in clap's own words.
+    let plain = !arguments.iter().any(|argument| argument.to_string_lossy().contains(clean::is_hidden))
+        && !environment.beginning_with("TEPA_").values().any(|value| value.contains(clean::is_hidden))
+        && environment.unreadable("TEPA_").is_empty();
     let arguments = match parse(arguments, &environment) {
         Ok(arguments) => arguments,
-        Err(answer) => return answer_of_clap(&answer, &environment).into(),
+        Err(answer) => return answer_of_clap(&answer, plain, &environment).into(),
     };
     let ui = Ui::new(&environment, arguments.global.color, arguments.global.quiet);
     let ended = match lost {
@@ -128,6 +133,7 @@ fn everywhere(command: clap::Command, change: &impl Fn(clap::Arg) -> clap::Arg) 
 
 fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyhow::Result<ExitStatus> {
     init_tracing(&environment, ui);
+    let called_in = environment.directory.clone();
     if let Some(directory) = &arguments.global.directory {
         let wanted = environment.resolve(directory);
         if !wanted.is_dir() {
@@ -141,7 +147,7 @@ fn dispatch(arguments: Arguments, mut environment: Environment, ui: &Ui) -> anyh
     match arguments.command {
         Command::Run(run) => run::run(&run, &arguments.global, &environment, ui),
         Command::Plan(plan) => plan::plan(&plan, &arguments.global, &environment, ui),
-        Command::Validate(files) => validate::run(&files, &environment, ui),
+        Command::Validate(files) => validate::run(&files, &arguments.global, &called_in, &environment, ui),
         Command::Tools(arguments) => match &arguments.command {
             ToolsCommand::List => tools::list(&arguments, &environment, ui),
             ToolsCommand::Show { name } => tools::show(name, &arguments, &environment, ui),
@@ -163,14 +169,19 @@ pub fn command() -> clap::Command {
     Arguments::command()
 }
 
-fn answer_of_clap(answer: &clap::Error, environment: &Environment) -> ExitStatus {
+/// Writes what clap says; with its colours where all that it can quote is `plain`.
+fn answer_of_clap(answer: &clap::Error, plain: bool, environment: &Environment) -> ExitStatus {
     let to_person = answer.use_stderr();
     let ui = Ui::new(environment, ColorArgument::Auto, false);
-    let text = if to_person && ui.color || !to_person && ui.data_color {
-        answer.render().ansi().to_string()
+    let text = answer.render();
+    let text = if !plain {
+        text.to_string().split('\n').map(clean::line).collect::<Vec<_>>().join("\n")
+    } else if to_person && ui.color || !to_person && ui.data_color {
+        text.ansi().to_string()
     } else {
-        answer.render().to_string()
+        text.to_string()
     };
+    let text = clean::shielded(&text);
     if to_person {
         ui.say(&text);
         return ExitStatus::usage();

@@ -12,7 +12,7 @@ pub(super) fn run(form: SchemaArgument, ui: &Ui) -> anyhow::Result<ExitStatus> {
         SchemaArgument::Config => config::schema(),
         SchemaArgument::Result => outcome::schema(),
         SchemaArgument::Event => event::schema(),
-        SchemaArgument::Replay => providers::replay::schema(),
+        SchemaArgument::Replay => providers::replies::schema(),
     };
     print(ui, &json_text(&schema))
 }

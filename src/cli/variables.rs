@@ -7,6 +7,8 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use super::args::{Assignment, Source, VariableArguments};
+use super::inspect::secrets;
+use super::ui::Ui;
 use crate::config::Environment;
 use crate::error::{Error, Message};
 use crate::prompt::{ENVIRONMENT_PREFIX, Given, GivenText, ValueError};
@@ -16,8 +18,16 @@ use crate::text;
 const LARGEST: u64 = 1 << 20;
 
 /// Returns what was given, by flags and by the environment.
-pub(super) fn given(arguments: &VariableArguments, environment: &Environment) -> Result<Given, Error> {
-    let mut given = Given { environment: environment.beginning_with(ENVIRONMENT_PREFIX), ..Given::default() };
+pub(super) fn given(
+    arguments: &VariableArguments,
+    environment: &Environment,
+    ui: &Ui,
+) -> Result<Given, Error> {
+    let mut given = Given {
+        environment: environment.beginning_with(ENVIRONMENT_PREFIX),
+        unreadable: environment.unreadable(ENVIRONMENT_PREFIX),
+        ..Given::default()
+    };
     for Assignment { name, source } in &arguments.variables {
         let (text, origin) = match source {
             Source::Here(text) => (text.clone(), format!("`--var {name}`")),
@@ -33,7 +43,30 @@ pub(super) fn given(arguments: &VariableArguments, environment: &Environment) ->
             return Err(Error::usage(format!("`--var {name}` is given twice")).hint("leave one of them out"));
         }
     }
+    let of_environment = given.environment.iter().map(|(variable, text)| (format!("`{variable}`"), text));
+    for (origin, text) in
+        given.flags.values().map(|given| (given.origin.clone(), &given.text)).chain(of_environment)
+    {
+        if let Some(found) = secrets::in_value(&origin, text, environment) {
+            ui.warn(found.warnings);
+        }
+    }
     Ok(given)
+}
+
+/// Returns what was given with its keys masked, for whoever shows it.
+pub(super) fn masked(given: &Given, environment: &Environment) -> Given {
+    let mask = |text: &mut String| {
+        if let Some(masked) =
+            secrets::in_value("", text, environment).and_then(|mut found| found.masked.pop())
+        {
+            *text = masked;
+        }
+    };
+    let mut given = given.clone();
+    given.flags.values_mut().for_each(|given| mask(&mut given.text));
+    given.environment.values_mut().for_each(mask);
+    given
 }
 
 /// Returns the text of a file without its last line break.
@@ -85,7 +118,7 @@ pub(super) fn check_values(errors: &[ValueError]) -> Result<(), Error> {
     }
     let missing = errors.iter().filter_map(|error| match error {
         ValueError::Missing { name, .. } => Some(name.as_str()),
-        ValueError::NotOfType { .. } => None,
+        ValueError::NotOfType { .. } | ValueError::NotText { .. } => None,
     });
     let missing: Vec<&str> = missing.collect();
     let hint = missing.first().map(|first| {

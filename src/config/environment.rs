@@ -1,6 +1,6 @@
 //! Owns the one reading of the process environment: variables, working directory, terminals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -135,6 +135,13 @@ impl Environment {
             (name.starts_with(prefix) && !value.is_empty()).then(|| (name.to_owned(), value.to_owned()))
         };
         self.variables.iter().filter_map(held).collect()
+    }
+
+    /// Returns the names of the variables that begin with `prefix` and hold what is no text.
+    pub fn unreadable(&self, prefix: &str) -> BTreeSet<String> {
+        let broken = self.variables.iter().filter(|(_, value)| value.to_str().is_none());
+        let names = broken.filter_map(|(name, _)| name.to_str());
+        names.filter(|name| name.starts_with(prefix)).map(str::to_owned).collect()
     }
 
     /// Returns `text` with the value of each variable that it names as `${NAME}`; what is called like a secret becomes one.

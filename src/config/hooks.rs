@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::DurationText;
-use super::tools::{custom_tools, star_out};
+use super::tools::{custom_tools, star_out, without_arguments};
 use crate::check::CommandLine;
 use crate::outcome::Verdict;
 use crate::source::{Diagnostic, Diagnostics, Document};
@@ -205,6 +205,7 @@ pub(super) fn without_values(config: &mut Value) {
     let lists = config["events"].as_object_mut().into_iter().flat_map(Map::values_mut);
     for hook in lists.filter_map(Value::as_array_mut).flatten() {
         star_out(hook.get_mut("env"));
+        without_arguments(hook.get_mut("command"));
     }
 }
 

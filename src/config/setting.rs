@@ -182,14 +182,20 @@ mod tests {
         let env = json!({"A": "s3cret"});
         let found = settings(&[(
             Origin::File("f".into()),
-            json!({"baseUrl": "https://u:s3cret@h.example/v1", "events": {"preStep": [{"command": ["a"], "env": env}]},
+            json!({"baseUrl": "https://u:s3cret@h.example/v1", "events": {"preStep": [{"command": ["a", "s3cret"], "env": env}, {"command": "b s3cret"}, {"command": "K=s3cret c"}]},
                 "mcpServers": {"m": {"command": "x", "args": ["s3cret"], "env": env}, "n": {"url": "https://s3cret@h/", "headers": env}},
-                "turn": {"input": [{"command": {"run": "x", "env": env}}]},
-                "customTools": [{"name": "t", "env": env}]}),
+                "turn": {"input": [{"command": {"run": "x s3cret", "env": env}}]},
+                "customTools": [{"name": "t", "command": ["x", "s3cret"], "env": env}]}),
         )]);
         let text = serde_json::to_string(&found).unwrap();
         assert!(!text.contains("s3cret") && text.contains("***"), "{text}");
         assert_eq!(find(&found, "baseUrl").value, "https://h.example/v1");
         assert_eq!(find(&found, "mcpServers.m.env.A").value, "***");
+        assert_eq!(find(&found, "customTools").value[0]["command"], json!(["x", "***"]));
+        let hooks = &find(&found, "events.preStep").value;
+        assert_eq!(
+            json!([hooks[0]["command"], hooks[1]["command"], hooks[2]["command"]]),
+            json!([["a", "***"], "b ***", "***"])
+        );
     }
 }

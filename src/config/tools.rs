@@ -184,6 +184,25 @@ pub(super) fn without_values(config: &mut Value) {
     }
     for tool in config["customTools"].as_array_mut().into_iter().flatten() {
         star_out(tool.get_mut("env"));
+        without_arguments(tool.get_mut("command"));
+    }
+}
+
+/// Leaves the program of a command, and nothing of what it is handed.
+pub(super) fn without_arguments(command: Option<&mut Value>) {
+    let Some(command) = command else { return };
+    match command {
+        Value::Array(words) => words.iter_mut().skip(1).for_each(|word| *word = STARS.into()),
+        Value::String(line) => {
+            // What is assigned in front of the program is handed to it as well.
+            let program = line.split_whitespace().next().filter(|word| !word.contains('='));
+            *line = match program {
+                Some(program) if program == line.trim() => program.to_owned(),
+                Some(program) => format!("{program} {STARS}"),
+                None => STARS.to_owned(),
+            };
+        }
+        _ => {}
     }
 }
 

@@ -10,6 +10,7 @@ pub mod openai_compatible;
 pub mod reach;
 pub mod recording;
 pub mod replay;
+pub mod replies;
 pub mod retry;
 pub mod suggesting;
 pub mod vendor;

@@ -3,33 +3,23 @@
 //! It refuses to improvise. A call that no reply is for, an expectation that is not met and a reply that nobody asked for all say that
 //! the script and the run have parted, and then no verdict of the run means anything.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use serde_json::Value;
 
-use super::script::{self, Address, Expectation, Fault, Form, Reply, Stage, Words};
+use super::replies::read;
+use super::script::{self, Address, Expectation, Form, Reply, Stage, Words};
 use crate::error::{Error, Message};
 use crate::event::{Purpose, ToolUse};
 use crate::outcome::Usage;
 use crate::provider::{Provider, ProviderError, Request, Response, Watch};
 use crate::text;
 
-/// The largest file that is read, in bytes.
-const MAX_FILE: u64 = 64 * 1024 * 1024;
-
 /// How much of what was sent is quoted beside an expectation, in characters.
 const EXCERPT: usize = 300;
-
-/// Returns everything that is wrong with a file of replies: the number of the reply, from 1, where it is about one, and what.
-pub fn faults(text: &str, path: &Path) -> Vec<(Option<usize>, String)> {
-    let faults = script::parse(text, Form::of(path)).err().unwrap_or_default();
-    faults.into_iter().map(|Fault { reply, text }| (reply, text)).collect()
-}
 
 /// Answers from a file.
 #[derive(Debug)]
@@ -190,19 +180,6 @@ impl Provider for Replay {
     }
 }
 
-fn read(path: &Path) -> io::Result<String> {
-    // Looked at first: opening a pipe that nobody writes to would wait for ever.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    let mut text = String::new();
-    File::open(path)?.take(MAX_FILE + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_FILE {
-        return Err(io::Error::other(format!("it is larger than {}", text::bytes(MAX_FILE))));
-    }
-    Ok(text)
-}
-
 /// Returns everything that a request says, system prompt first.
 fn transcript(request: &Request) -> String {
     let mut parts = vec![request.system.as_str()];
@@ -227,11 +204,6 @@ fn respond(reply: &Reply, words: &Words, request: &Request) -> Response {
             ..Usage::default()
         }),
     }
-}
-
-/// Returns the published schema of a file of replies that is one document.
-pub fn schema() -> Value {
-    script::schema()
 }
 
 #[cfg(test)]
@@ -441,7 +413,7 @@ mod tests {
         assert_eq!(wrong.causes.len(), 2);
         std::fs::write(&path, [b'"', 0xff, b'"']).unwrap();
         assert_eq!(fault().causes, ["stream did not contain valid UTF-8"]);
-        File::create(&path).unwrap().set_len(MAX_FILE + 1).unwrap();
+        std::fs::File::create(&path).unwrap().set_len(crate::providers::replies::MAX_FILE + 1).unwrap();
         assert_eq!(fault().causes, ["it is larger than 67.1 MB"]);
     }
 }

@@ -4,7 +4,6 @@
 //! what they can do: the caller knows and says so in a [`Style`].
 
 mod charset;
-mod clean;
 mod ink;
 mod jsonl;
 mod layout;
@@ -22,6 +21,7 @@ mod words;
 mod fixture;
 
 use crate::config::LoggingLevel;
+use crate::text::clean;
 
 pub use charset::ascii;
 pub use clean::{cell, prose};

@@ -15,6 +15,7 @@ use crate::config::Environment;
 use crate::error::Error;
 use crate::event::{Envelope, EventSink};
 use crate::outcome::RunStatus;
+use crate::text::clean::show;
 
 /// Bytes that a summary may have, a little less than the MiB beyond which GitHub shows nothing.
 const SUMMARY: u64 = 1_000_000;
@@ -135,9 +136,18 @@ fn random() -> String {
     format!("tepa-{}", uuid::Uuid::new_v4().simple())
 }
 
-/// Returns text as it stands in the message of a workflow command.
+/// Returns text as it stands in the message of a workflow command; what the runner has no escape for is named.
 pub fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '%' => escaped.push_str("%25"),
+            '\r' => escaped.push_str("%0D"),
+            '\n' => escaped.push_str("%0A"),
+            _ => show(character, &mut escaped),
+        }
+    }
+    escaped
 }
 
 /// Returns text as it stands in a property of a workflow command.
@@ -153,6 +163,7 @@ mod tests {
     fn text_cannot_leave_its_place_in_a_command() {
         assert_eq!(data("100%\r\n::error::x"), "100%25%0D%0A::error::x");
         assert_eq!(property("a,b:c"), "a%2Cb%3Ac");
+        assert_eq!(property("\u{1b}]0;x\u{7}\u{202e}"), "␛]0;x␇\\u{202e}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is wrong with one file: every fault with its place, sorted, for people and for machines.
 //!
-//! Faults are data, not errors: nothing stops at the first one. It refuses to flood: the first
-//! [`MOST_SHOWN`] are shown, the rest is counted.
+//! Faults are data, not errors: nothing stops at the first one. It refuses to flood people: the first
+//! [`MOST_SHOWN`] are shown, the rest is counted. Machines get them all.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use serde::Serialize;
 use super::file::SourceFile;
 use super::snippet;
 use super::span::Span;
-use crate::text;
+use crate::text::{self, clean};
 
-/// How many diagnostics of one file are rendered or listed at most.
+/// How many diagnostics of one file are rendered at most.
 pub const MOST_SHOWN: usize = 100;
 
 /// How much a diagnostic weighs.
@@ -187,10 +187,10 @@ impl Diagnostics {
         sorted.into_iter()
     }
 
-    /// Returns the first [`MOST_SHOWN`] as rows for a machine.
+    /// Returns all of them as rows for a machine.
     pub fn rows(&self) -> Vec<Row<'_>> {
         let row = |item| Self::row(&self.file, item);
-        self.iter().take(MOST_SHOWN).map(row).collect()
+        self.iter().map(row).collect()
     }
 
     /// Returns text for a person: each diagnostic with the line it is about, then the count. It has no final
@@ -202,7 +202,7 @@ impl Diagnostics {
             .map(|item| snippet::render(&self.file, item, color, width))
             .collect();
         parts.push(self.summary());
-        parts.join("\n\n")
+        clean::shielded(&parts.join("\n\n"))
     }
 
     /// Returns the closing line: `task.yaml: 3 problems`.
@@ -218,7 +218,7 @@ impl Diagnostics {
         if self.items.len() > MOST_SHOWN {
             counts.push(format!("the first {MOST_SHOWN} are shown"));
         }
-        format!("{}: {}", self.file.name(), counts.join(", "))
+        format!("{}: {}", clean::line(self.file.name()), counts.join(", "))
     }
 
     fn row<'a>(file: &'a SourceFile, item: &'a Diagnostic) -> Row<'a> {
@@ -290,12 +290,12 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_cut_and_counted() {
+    fn a_flood_is_cut_and_counted_for_people_only() {
         let mut all = diagnostics("a: 1\n");
         for number in 0..MOST_SHOWN + 5 {
             all.push(Diagnostic::error("odd", number.to_string()).at(at(0, 1)));
         }
-        assert_eq!(all.rows().len(), MOST_SHOWN);
+        assert_eq!(all.rows().len(), MOST_SHOWN + 5);
         assert!(all.render(false, 80).ends_with("a.yaml: 105 problems, the first 100 are shown"));
     }
 }

@@ -84,8 +84,20 @@ fn parse(name: &str, setting: &str, start: usize) -> Result<(Vec<Key>, Placed), 
     if placed.value.is_null() {
         return Err(fault("the value is missing".to_owned()));
     }
+    if keys.len() + depth(&placed.value) > yaml::MAX_DEPTH {
+        return Err(yaml::too_deep().at(whole));
+    }
     shift(&mut placed.node, begins);
     Ok((keys, placed))
+}
+
+/// Returns how many lists and maps are in each other.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
 }
 
 fn moved(span: Span, by: usize) -> Span {
@@ -177,6 +189,11 @@ mod tests {
             let faults = parsed(&["a=1", setting]).unwrap_err();
             let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
             assert_eq!(messages, [message], "{setting}");
+        }
+        let deep = |keys: usize| format!("{}a=[[1]]", "a.".repeat(keys - 1));
+        assert!(parsed(&[&deep(62)]).is_ok());
+        for keys in [63, 100_000] {
+            assert_eq!(parsed(&[&deep(keys)]).unwrap_err().iter().next().unwrap().code, "too-deep");
         }
         let faults = parsed(&["a=1", "b=[1, 2"]).unwrap_err();
         assert!(faults.render(false, 100).contains("--set:2:"), "{}", faults.render(false, 100));

@@ -1,15 +1,16 @@
 //! One diagnostic drawn with the line it is about and a caret under the place.
 //!
 //! It shows one line per diagnostic and only a window of a very long one, so that a file on a single line is not
-//! dumped; control characters of the file never reach the terminal.
+//! dumped; control characters of the file and of its name never reach the terminal.
 
 use std::ops::Range;
 
-use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet, normalize_untrusted_str};
+use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 
 use super::diagnostic::{Diagnostic, Severity};
 use super::file::SourceFile;
 use super::span::Span;
+use crate::text::clean::line as one_line;
 
 /// Bytes of a line up to which it goes to the renderer whole.
 const LONG_LINE: usize = 1_000;
@@ -30,10 +31,10 @@ pub(super) fn render(file: &SourceFile, diagnostic: &Diagnostic, color: bool, wi
         (Some(window), Some((_, position))) => {
             let label = diagnostic.label.as_deref().map(one_line);
             let caret = AnnotationKind::Primary.span(window.caret.clone()).label(label);
-            let snippet = Snippet::source(window.text.as_str()).path(file.name());
+            let snippet = Snippet::source(window.text.as_str()).path(one_line(file.name()));
             title.element(snippet.line_start(position.line).annotation(caret))
         }
-        _ => title.element(Origin::path(file.name())),
+        _ => title.element(Origin::path(one_line(file.name()))),
     };
     if let Some(hint) = &diagnostic.hint {
         group = group.element(Level::HELP.message(one_line(hint)));
@@ -46,10 +47,6 @@ pub(super) fn render(file: &SourceFile, diagnostic: &Diagnostic, color: bool, wi
         }
         _ => drawn,
     }
-}
-
-fn one_line(text: &str) -> String {
-    normalize_untrusted_str(&text.replace(['\n', '\r'], " "))
 }
 
 /// What of a line is shown.

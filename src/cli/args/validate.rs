@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::boolean;
 use super::variables::VariableArguments;
 
 #[derive(Debug, Args)]
@@ -23,6 +24,9 @@ pub(in crate::cli) struct ValidateArguments {
     /// Take unknown keys as warnings
     #[arg(long)]
     pub(in crate::cli) allow_unknown: bool,
+    /// Hold the project's configuration to what is built in, and not to the user's
+    #[arg(long, env = "TEPA_HERMETIC", value_parser = boolean(), help_heading = "Configuration")]
+    pub(in crate::cli) hermetic: bool,
     #[command(flatten)]
     pub(in crate::cli) variables: VariableArguments,
 }

@@ -1,4 +1,4 @@
-//! Owns the finding of keys that somebody wrote into a file, by their shape or because they are keys of this very environment.
+//! Owns the finding of keys that somebody wrote into a file, or gave beside it, by their shape or because they are keys of this very environment.
 //!
 //! What is found is never shown: the text in which it stands is masked before anything quotes it, and the value is taken out of all that is
 //! written.
@@ -7,10 +7,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::Value;
 
 use crate::config::{Environment, KEY_VARIABLES};
 use crate::secret::SHORTEST;
-use crate::source::{Diagnostic, SourceFile, Span};
+use crate::source::{Diagnostic, Diagnostics, Document, Format, SourceFile, Span, parse_settings};
 
 /// What keys look like, and whose they are.
 const SHAPES: [(&str, &str); 9] = [
@@ -34,6 +35,8 @@ static KEYS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 pub(in crate::cli) struct Found {
     span: Span,
     what: String,
+    /// The key as a program gets it.
+    key: SecretString,
 }
 
 impl Found {
@@ -58,14 +61,106 @@ impl Found {
 
 /// Returns the keys in a file; from here on they are taken out of all that is written.
 pub(in crate::cli) fn seek(file: &SourceFile, environment: &Environment) -> Vec<Found> {
-    let found = find(file.text(), environment);
-    if found.is_empty() {
-        return found;
+    let mut found = find(file.text(), environment);
+    // Nothing but an escape lets a text mean what it does not show.
+    if file.text().contains('\\')
+        && let Ok(document) = Document::parse(SourceFile::from_text(file.name(), file.text(), file.format()))
+    {
+        add_escaped(&mut found, &document, environment);
     }
-    // Of a key over several lines each line is one.
-    let lines = found.iter().flat_map(|found| file.slice(found.span).lines());
-    environment.secrets().learn(lines.map(|line| SecretString::from(line.trim().to_owned())));
+    learn(&found, environment);
     found
+}
+
+/// A value that was given beside files, if there are keys in it.
+pub(in crate::cli) struct Given {
+    /// What is masked, for whoever shows it.
+    pub(in crate::cli) masked: Vec<String>,
+    /// What to say of it.
+    pub(in crate::cli) warnings: Vec<String>,
+}
+
+/// Returns a value of `origin` without its keys, if it has any; from here on they are taken out of all that is written.
+pub(in crate::cli) fn in_value(origin: &str, text: &str, environment: &Environment) -> Option<Given> {
+    let file = SourceFile::from_text(origin, text, Format::Yaml);
+    let found = find(file.text(), environment);
+    learn(&found, environment);
+    (!found.is_empty()).then(|| Given {
+        masked: vec![masked(&file, &found).text().to_owned()],
+        warnings: told(origin, &found),
+    })
+}
+
+/// Returns settings without their keys, if they have any; from here on they are taken out of all that is written.
+pub(in crate::cli) fn in_settings(settings: &[String], environment: &Environment) -> Option<Given> {
+    let parsed = parse_settings("--set", settings);
+    let file = parsed.as_ref().map_or_else(Diagnostics::file, Document::file);
+    let mut found = find(file.text(), environment);
+    if let Ok(document) = &parsed {
+        add_escaped(&mut found, document, environment);
+    }
+    learn(&found, environment);
+    if found.is_empty() {
+        return None;
+    }
+    let clean = masked(file, &found);
+    let mut rest = clean.text();
+    let masked = settings.iter().map(|setting| {
+        let (own, others) = rest.split_at(setting.trim_matches('\u{feff}').len().min(rest.len()));
+        rest = others.get(1..).unwrap_or_default();
+        own.to_owned()
+    });
+    Some(Given { masked: masked.collect(), warnings: told("`--set`", &found) })
+}
+
+fn told(origin: &str, found: &[Found]) -> Vec<String> {
+    let told = |found: &Found| {
+        format!("{} is written into {origin}: models and records get what it says", found.what)
+    };
+    found.iter().map(told).collect()
+}
+
+fn learn(found: &[Found], environment: &Environment) {
+    if !found.is_empty() {
+        // Of a key over several lines each line is one.
+        let lines = found.iter().flat_map(|found| found.key.expose_secret().lines());
+        environment.secrets().learn(lines.map(|line| SecretString::from(line.trim().to_owned())));
+    }
+}
+
+/// Adds the keys and values of a document that hold a key which is not to be seen in them: each is one place as a whole.
+fn add_escaped(found: &mut Vec<Found>, document: &Document, environment: &Environment) {
+    let mut texts = Vec::new();
+    strings(document.value(), String::new(), &mut texts);
+    for (pointer, text, is_key) in texts {
+        let span = if is_key { document.span_of_key(&pointer) } else { document.span_of_value(&pointer) };
+        let Some(span) = span else { continue };
+        let written = document.file().slice(span);
+        let hidden =
+            find(text, environment).into_iter().filter(|found| !written.contains(found.key.expose_secret()));
+        found.extend(hidden.map(|found| Found { span, ..found }));
+    }
+    found.sort_by_key(|found| found.span);
+}
+
+/// Returns every text below a value with its place, and whether it is a key.
+fn strings<'v>(value: &'v Value, pointer: String, found: &mut Vec<(String, &'v str, bool)>) {
+    match value {
+        Value::String(text) => found.push((pointer, text, false)),
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                strings(item, format!("{pointer}/{at}"), found);
+            }
+        }
+        Value::Object(map) => {
+            for (key, value) in map {
+                let pointer = Document::pointer_below(&pointer, key);
+                found.push((pointer.clone(), key, true));
+                strings(value, pointer, found);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Returns the file with its keys masked, and everything else where it was: what is wrong with it may be shown.
@@ -74,8 +169,14 @@ pub(in crate::cli) fn masked(file: &SourceFile, found: &[Found]) -> SourceFile {
     for Found { span, .. } in found {
         // As long as before, and nothing that a notation has a use for.
         let mask = |c: char| if c.is_whitespace() { c.to_string() } else { "x".repeat(c.len_utf8()) };
-        let mask: String = text[span.start..span.end].chars().map(mask).collect();
-        text.replace_range(span.start..span.end, &mask);
+        let Span { mut start, mut end } = *span;
+        // The quotes of a value that is a key as a whole.
+        let quote = text[start..end].chars().next().filter(|c| matches!(c, '"' | '\''));
+        if quote.is_some_and(|quote| end - start > 1 && text[..end].ends_with(quote)) {
+            (start, end) = (start + 1, end - 1);
+        }
+        let mask: String = text[start..end].chars().map(mask).collect();
+        text.replace_range(start..end, &mask);
     }
     SourceFile::from_text(file.name(), text, file.format())
 }
@@ -85,7 +186,8 @@ fn find(text: &str, environment: &Environment) -> Vec<Found> {
     let mut add = |span: Span, what: String| {
         let overlaps = |other: &Found| span.start < other.span.end && other.span.start < span.end;
         if !found.iter().any(overlaps) {
-            found.push(Found { span, what });
+            let key = SecretString::from(text[span.start..span.end].to_owned());
+            found.push(Found { span, what, key });
         }
     };
     for variable in KEY_VARIABLES {

@@ -10,8 +10,9 @@ use crate::cli::args::KindArgument as Kind;
 use crate::cli::inspect;
 use crate::cli::trust;
 use crate::config::{self, Environment, Layers};
+use crate::error::Message;
 use crate::prompt::{self, Given, UNVERIFIABLE, ValueError, Variables};
-use crate::providers::replay;
+use crate::providers::replies;
 use crate::session::PlanFile;
 use crate::source::{Diagnostic, Diagnostics, Document, Format, SourceError, SourceFile, UnknownKeys};
 use crate::text;
@@ -25,8 +26,6 @@ pub(super) struct Rules<'a> {
     pub(super) environment: &'a Environment,
     /// The configuration below that of the project.
     pub(super) below: &'a Layers,
-    /// The file that is the project's own configuration.
-    pub(super) project: &'a Path,
 }
 
 /// What came of a file.
@@ -47,7 +46,7 @@ pub(super) enum End {
     /// It is nothing for tepa, and nobody said that it is.
     PassedOver,
     /// It could not be read.
-    Unreadable(SourceError),
+    Unreadable(Message),
 }
 
 /// Checks one file.
@@ -59,6 +58,10 @@ pub(super) fn check(found: &Found, rules: &Rules<'_>) -> Checked {
         variables: Vec::new(),
         values: Vec::new(),
     };
+    if let Some(refused) = &found.refused {
+        checked.end = End::Unreadable(refused.clone());
+        return checked;
+    }
     let file = match read(found) {
         Ok(file) => file,
         Err(error) => {
@@ -66,8 +69,9 @@ pub(super) fn check(found: &Found, rules: &Rules<'_>) -> Checked {
                 error,
                 SourceError::NotUtf8 { .. } | SourceError::TooLarge { .. } | SourceError::Empty { .. }
             );
-            if found.named || !of_others {
-                checked.end = End::Unreadable(error);
+            if found.named || !of_others || found.is_called_for_tepa() {
+                let (text, hint) = (error.to_string(), error.hint());
+                checked.end = End::Unreadable(Message { text, causes: Vec::new(), hint });
             }
             return checked;
         }
@@ -84,7 +88,7 @@ pub(super) fn check(found: &Found, rules: &Rules<'_>) -> Checked {
         checked.end = End::Faults(faults);
         return checked;
     }
-    let telling = kind::is_telling(file.text()) || found.path == rules.project;
+    let telling = kind::is_telling(file.text()) || found.is_called_for_tepa();
     let mut document = match Document::parse(file) {
         Ok(document) => document,
         Err(faults) => {
@@ -95,7 +99,8 @@ pub(super) fn check(found: &Found, rules: &Rules<'_>) -> Checked {
         }
     };
     let of_content = if found.named { kind::of_named } else { kind::of_found };
-    checked.kind = rules.kind.or_else(|| of_content(document.value()));
+    let of_name = || found.is_project_file().then_some(Kind::Config);
+    checked.kind = rules.kind.or_else(of_name).or_else(|| of_content(document.value()));
     let mut faults = match checked.kind {
         Some(Kind::Prompt) => prompt_faults(&mut document, rules, &mut checked),
         Some(Kind::Config) => config_faults(&document, found, rules),
@@ -133,7 +138,7 @@ fn prompt_faults(document: &mut Document, rules: &Rules<'_>, checked: &mut Check
     checked.variables = variables.names().map(str::to_owned).collect();
     let (values, errors) = variables.resolve(rules.given);
     checked.values =
-        errors.into_iter().filter(|error| matches!(error, ValueError::NotOfType { .. })).collect();
+        errors.into_iter().filter(|error| !matches!(error, ValueError::Missing { .. })).collect();
     let mut faults = match prompt::load(document, &values, rules.unknown) {
         Ok((prompt, mut warnings)) => {
             if !prompt.is_verifiable() {
@@ -153,17 +158,23 @@ fn prompt_faults(document: &mut Document, rules: &Rules<'_>, checked: &mut Check
 
 fn config_faults(document: &Document, found: &Found, rules: &Rules<'_>) -> Diagnostics {
     let own = rules.below.resolve();
+    let is_project = found.is_project_file();
     let own_tools = own.iter().flat_map(|config| &config.custom_tools).map(|tool| tool.name.as_str());
     let known: Vec<&str> = tools::NAMES.into_iter().chain(own_tools).collect();
     let mut layer = config::load(document, &known, rules.unknown);
-    if found.path == rules.project {
+    if is_project {
         let protect = own.as_ref().map(|config| config.protect.clone()).unwrap_or_default();
         layer = trust::narrowed(document, layer, rules.below, &protect);
     }
     let mut faults = match layer {
         Ok((_, faults)) | Err(faults) => faults,
     };
-    inspect::commands::in_config(document, rules.environment, &mut faults);
+    // Scripts are looked for where the run would be that reads the file.
+    let mut environment = rules.environment.clone();
+    if let Some(folder) = found.path.parent().filter(|_| is_project) {
+        folder.clone_into(&mut environment.directory);
+    }
+    inspect::commands::in_config(document, &environment, &mut faults);
     inspect::models::check(document, &mut faults);
     inspect::floor::check(document, &mut faults);
     faults
@@ -171,7 +182,7 @@ fn config_faults(document: &Document, found: &Found, rules: &Rules<'_>) -> Diagn
 
 fn replay_faults(document: &Document, path: &Path) -> Diagnostics {
     let mut faults = document.diagnostics();
-    for (reply, message) in replay::faults(document.file().text(), path) {
+    for (reply, message) in replies::faults(document.file().text(), path) {
         let place = match reply {
             Some(number) => document.span_of_value(&format!("/replies/{}", number - 1)),
             // What is wrong with the head of the file begins with a key of it, or with what stands under `format`.
@@ -188,7 +199,7 @@ fn replay_faults(document: &Document, path: &Path) -> Diagnostics {
 
 /// Returns the faults of a script with a reply a line; its messages name the lines.
 fn lines(file: SourceFile, found: &Found) -> Diagnostics {
-    let wrong = replay::faults(file.text(), &found.path);
+    let wrong = replies::faults(file.text(), &found.path);
     let mut faults = Diagnostics::new(Arc::new(file));
     for (_, message) in wrong {
         let line = message.strip_prefix("line ").and_then(|rest| rest.split([' ', ',']).next()?.parse().ok());

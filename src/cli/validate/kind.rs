@@ -14,6 +14,9 @@ static CONFIG: LazyLock<Vec<String>> = LazyLock::new(config::keys);
 /// The keys of a task.
 const PROMPT: [&str; 4] = ["goal", "expectedOutput", "context", "variables"];
 
+/// The keys that only a task has.
+const TELLING_KEYS: [&str; 2] = ["goal", "expectedOutput"];
+
 /// How lines begin that only a file for tepa has.
 const TELLING: [&str; 5] = ["goal:", "expectedOutput:", "\"goal\":", "\"expectedOutput\":", "tepa.replay/"];
 
@@ -29,20 +32,30 @@ pub(super) fn of_named(value: &Value) -> Option<Kind> {
 }
 
 /// Returns the kind of a file that was come across, if it is for tepa at all: others have keys such as `provider` and `tools` as well.
+///
+/// One key that others have too does not tell: `secrets` stands beside `services` in files of Compose.
 pub(super) fn of_found(value: &Value) -> Option<Kind> {
-    let kind = sure(value)?;
-    let keys: Vec<&str> =
-        value.as_object().into_iter().flat_map(|map| map.keys()).map(String::as_str).collect();
-    let belongs = match kind {
-        Kind::Replay | Kind::Plan => true,
-        Kind::Prompt => {
-            keys.contains(&"expectedOutput") || keys.contains(&"goal") && keys.contains(&"context")
+    let keys = || value.as_object().into_iter().flat_map(|map| map.keys()).filter(|key| !is_free(key));
+    match sure(value) {
+        Some(Kind::Replay) => says(value, "format", "tepa.replay/").then_some(Kind::Replay),
+        Some(kind @ (Kind::Plan | Kind::Prompt)) => Some(kind),
+        Some(Kind::Config) | None => {
+            let near_goal = keys().any(|key| TELLING_KEYS.into_iter().any(|known| text::is_slip(key, known)));
+            if near_goal && PROMPT.iter().any(|key| value.get(key).is_some()) {
+                return Some(Kind::Prompt);
+            }
+            let (known, other): (Vec<_>, Vec<_>) = keys().partition(|key| CONFIG.contains(key));
+            let near = |key: &String| CONFIG.iter().any(|known| text::is_slip(key, known));
+            let mostly = known.len() > 1 && known.len() >= other.len();
+            let any = !known.is_empty() || !other.is_empty();
+            (any && (mostly || other.into_iter().all(near))).then_some(Kind::Config)
         }
-        Kind::Config => {
-            keys.iter().all(|key| key.starts_with("x-") || CONFIG.iter().any(|known| known == key))
-        }
-    };
-    belongs.then_some(kind)
+    }
+}
+
+/// Returns whether a key says nothing of what a file is: it is for editors, or for whoever wrote it.
+fn is_free(key: &str) -> bool {
+    key.starts_with("x-") || key == "$schema"
 }
 
 /// Returns whether text that cannot be parsed was meant for tepa.
@@ -51,19 +64,20 @@ pub(super) fn is_telling(text: &str) -> bool {
 }
 
 fn sure(value: &Value) -> Option<Kind> {
-    let says = |key: &str, start: &str| {
-        value.get(key).and_then(Value::as_str).is_some_and(|text| text.starts_with(start))
-    };
     let has = |key: &str| value.get(key).is_some();
-    if says("format", "tepa.replay/") || has("replies") {
+    if says(value, "format", "tepa.replay/") || has("replies") {
         Some(Kind::Replay)
-    } else if says("schema", "tepa.plan/") || has("madeFor") {
+    } else if says(value, "schema", "tepa.plan/") || has("madeFor") {
         Some(Kind::Plan)
     } else if has("goal") || has("expectedOutput") {
         Some(Kind::Prompt)
     } else {
         CONFIG.iter().any(|key| has(key)).then_some(Kind::Config)
     }
+}
+
+fn says(value: &Value, key: &str, start: &str) -> bool {
+    value.get(key).and_then(Value::as_str).is_some_and(|text| text.starts_with(start))
 }
 
 #[cfg(test)]
@@ -75,13 +89,19 @@ mod tests {
     fn a_kind_is_told_by_the_keys() {
         for (value, named, found) in [
             (json!({"goal": "g", "context": {}}), Some(Kind::Prompt), Some(Kind::Prompt)),
-            (json!({"goal": "g"}), Some(Kind::Prompt), None),
+            (json!({"goal": "g"}), Some(Kind::Prompt), Some(Kind::Prompt)),
+            (json!({"gaol": "g", "context": {}}), Some(Kind::Prompt), Some(Kind::Prompt)),
             (json!({"gaol": "g", "contxt": {}}), Some(Kind::Prompt), None),
             (json!({"limits": {}, "x-why": 1}), Some(Kind::Config), Some(Kind::Config)),
             (json!({"services": {}, "secrets": {}}), Some(Kind::Config), None),
             (json!({"on": {}, "jobs": {}}), None, None),
-            (json!({"limts": {}}), Some(Kind::Config), None),
-            (json!({"replies": []}), Some(Kind::Replay), Some(Kind::Replay)),
+            (json!({"limts": {}}), Some(Kind::Config), Some(Kind::Config)),
+            (json!({"limits": {}, "model": "m", "a": 1, "b": 2}), Some(Kind::Config), Some(Kind::Config)),
+            (json!({"limits": {}, "model": "m", "a": 1, "b": 2, "c": 3}), Some(Kind::Config), None),
+            (json!({"services": {}}), Some(Kind::Config), None),
+            (json!({}), None, None),
+            (json!({"replies": []}), Some(Kind::Replay), None),
+            (json!({"format": "tepa.replay/1"}), Some(Kind::Replay), Some(Kind::Replay)),
             (json!({"schema": "tepa.plan/1"}), Some(Kind::Plan), Some(Kind::Plan)),
             (json!([1]), None, None),
             (json!("x"), None, None),

@@ -3,42 +3,48 @@
 //! Files are looked at side by side and reported in the order in which they were named; one that cannot be read keeps none of the others from
 //! being reported.
 
+mod below;
 mod check;
 mod files;
 mod kind;
+mod places;
 mod report;
 mod sarif;
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use self::check::{Checked, End, Rules, check};
 use self::files::Found;
-use super::args::{FaultOutputArgument, ValidateArguments};
+use self::places::Places;
+use super::args::{FaultOutputArgument, GlobalArguments, LoggingLevelArgument, ValidateArguments};
 use super::status::ExitStatus;
 use super::ui::Ui;
-use super::{layers, load, variables};
+use super::{load, variables};
 use crate::config::Environment;
 use crate::error::Error;
 use crate::prompt::Given;
-use crate::workspace::PROJECT_FILE;
 
 pub(super) fn run(
     arguments: &ValidateArguments,
+    global: &GlobalArguments,
+    called_in: &Path,
     environment: &Environment,
     ui: &Ui,
 ) -> anyhow::Result<ExitStatus> {
-    let given = variables::given(&arguments.variables, environment)?;
-    let found = files::find(&arguments.paths, environment)?;
+    let given = variables::given(&arguments.variables, environment, ui)?;
+    // Nothing of this command uses a value: all of them may be shown.
+    let given = variables::masked(&given, environment);
+    let found = files::find(&arguments.paths, environment);
     let rules = Rules {
         kind: arguments.kind,
         unknown: load::unknown_keys(arguments.allow_unknown),
         given: &given,
         environment,
-        below: &layers::below_project(environment, ui)?,
-        project: &environment.directory.join(PROJECT_FILE),
+        below: &below::layers(arguments.hermetic, environment, ui)?,
     };
     let checked = side_by_side(&found, &|found| check(found, &rules));
     let usable = values_for(&checked, &given);
@@ -48,11 +54,15 @@ pub(super) fn run(
             .hint("name a file itself to see what it lacks, or say what it is with `--kind`")
             .into());
     }
+    let places = Places { folder: global.directory.as_deref(), called_in };
     match arguments.output {
-        FaultOutputArgument::Text => report::text(&checked, &ending, ui),
+        FaultOutputArgument::Text => {
+            let verbose = global.log_level == Some(LoggingLevelArgument::Verbose);
+            report::text(&checked, &ending, verbose, ui);
+        }
         FaultOutputArgument::Json => print(ui, &report::json(&checked, &ending)?)?,
-        FaultOutputArgument::Github => print(ui, &report::github(&checked))?,
-        FaultOutputArgument::Sarif => print(ui, &sarif::render(&checked)?)?,
+        FaultOutputArgument::Github => print(ui, &report::github(&checked, &places))?,
+        FaultOutputArgument::Sarif => print(ui, &sarif::render(&checked, &places)?)?,
     }
     ui.warn(usable?);
     Ok(match (ending.unreadable, ending.errors, ending.warnings) {

@@ -4,10 +4,11 @@ use serde_json::{Value, json};
 
 use super::Ending;
 use super::check::{Checked, End};
+use super::places::Places;
 use crate::cli::args::KindArgument;
-use crate::cli::load;
 use crate::cli::ui::Ui;
-use crate::error::Error;
+use crate::error::{Error, Message};
+use crate::render::prose;
 use crate::report::github::{data, property};
 use crate::source::{Row, Severity};
 use crate::text;
@@ -15,12 +16,16 @@ use crate::text;
 /// The code of a file that cannot be read.
 pub(super) const UNREADABLE: &str = "unreadable";
 
-pub(super) fn text(files: &[Checked], ending: &Ending, ui: &Ui) {
+/// Writes the faults for people; with `verbose`, also which files nothing was looked for in.
+pub(super) fn text(files: &[Checked], ending: &Ending, verbose: bool, ui: &Ui) {
     for file in files {
         match &file.end {
-            End::Unreadable(error) => ui.error(&load::unreadable(error).into()),
+            End::Unreadable(error) => ui.error(&Error::Usage(error.clone()).into()),
             End::Faults(faults) if !faults.is_empty() && (faults.has_errors() || !ui.quiet) => {
                 ui.faults(faults);
+            }
+            End::PassedOver if verbose && !ui.quiet => {
+                ui.say(&format!("{}\n", prose(&format!("passed over, not for tepa: {}", file.name))));
             }
             End::Faults(_) | End::PassedOver => {}
         }
@@ -49,7 +54,7 @@ pub(super) fn json(files: &[Checked], ending: &Ending) -> Result<String, Error> 
             End::PassedOver => continue,
             End::Faults(faults) => json!(faults.rows()),
             End::Unreadable(error) => {
-                json!([{"code": UNREADABLE, "severity": "error", "message": error.to_string(), "hint": error.hint(),
+                json!([{"code": UNREADABLE, "severity": "error", "message": why(error), "hint": error.hint,
                     "line": null, "column": null, "endLine": null, "endColumn": null}])
             }
         };
@@ -66,16 +71,22 @@ pub(super) fn pretty(value: &Value) -> Result<String, Error> {
     text.map(|text| format!("{text}\n")).map_err(|e| Error::broken("cannot write JSON").because(&e))
 }
 
-pub(super) fn github(files: &[Checked]) -> String {
+/// Returns why something cannot be read, in one sentence.
+pub(super) fn why(error: &Message) -> String {
+    [&error.text].into_iter().chain(&error.causes).map(String::as_str).collect::<Vec<_>>().join(": ")
+}
+
+pub(super) fn github(files: &[Checked], places: &Places<'_>) -> String {
     let mut lines = String::new();
     for file in files {
+        let name = places.of(&file.name);
         match &file.end {
             End::PassedOver => {}
             End::Unreadable(error) => {
-                let (name, title) = (property(&file.name), property(UNREADABLE));
-                lines += &format!("::error file={name},title={title}::{}\n", data(&error.to_string()));
+                let (name, title) = (property(&name), property(UNREADABLE));
+                lines += &format!("::error file={name},title={title}::{}\n", data(&why(error)));
             }
-            End::Faults(faults) => faults.rows().iter().for_each(|row| lines += &command(&file.name, row)),
+            End::Faults(faults) => faults.rows().iter().for_each(|row| lines += &command(&name, row)),
         }
     }
     lines

@@ -7,7 +7,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
 use super::check::{Checked, End};
-use super::report::{UNREADABLE, pretty, with_hint};
+use super::places::Places;
+use super::report::{UNREADABLE, pretty, why, with_hint};
 use crate::error::Error;
 use crate::source::{Row, Severity};
 
@@ -16,15 +17,16 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// What a part of a URI keeps as it is, by RFC 3986.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-pub(super) fn render(files: &[Checked]) -> Result<String, Error> {
+pub(super) fn render(files: &[Checked], places: &Places<'_>) -> Result<String, Error> {
     let mut results = Vec::new();
     let mut codes = BTreeSet::new();
     for file in files {
+        let name = places.of(&file.name);
         match &file.end {
             End::PassedOver => {}
             End::Unreadable(error) => {
                 codes.insert(UNREADABLE);
-                results.push(result(UNREADABLE, "error", &error.to_string(), &file.name, None));
+                results.push(result(UNREADABLE, "error", &why(error), &name, None));
             }
             End::Faults(faults) => {
                 for row in faults.rows() {
@@ -33,7 +35,7 @@ pub(super) fn render(files: &[Checked]) -> Result<String, Error> {
                         Severity::Error => "error",
                         Severity::Warning => "warning",
                     };
-                    results.push(result(row.code, level, &with_hint(&row), &file.name, region(&row)));
+                    results.push(result(row.code, level, &with_hint(&row), &name, region(&row)));
                 }
             }
         }

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use self::order::check_order;
 use self::whereabouts::check_store;
-use super::tools::star_out;
+use super::tools::{star_out, without_arguments};
 use crate::turn::Scope;
 
 pub(super) use check::check;
@@ -42,6 +42,7 @@ pub(super) fn without_values(config: &mut Value) {
         let stages = config.pointer_mut(&pointer(list)).and_then(Value::as_array_mut);
         for stage in stages.into_iter().flatten() {
             star_out(stage.pointer_mut("/command/env"));
+            without_arguments(stage.pointer_mut("/command/run"));
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::placeholder::{Piece, is_name, pieces};
+use super::shell;
 use super::value::Values;
 use super::{Kind, Variables};
 use crate::source::{Diagnostic, Diagnostics, Document, Span};
@@ -65,6 +66,7 @@ impl Filled {
 
 /// Fills the texts of a document, with a fault for each placeholder and each declaration that means nothing.
 pub(in crate::prompt) fn fill(document: &mut Document, values: &Values, faults: &mut Diagnostics) -> Filled {
+    shell::check(document, faults);
     let variables = Variables::of(document);
     let mut used = HashSet::new();
     let mut done = Filled::default();
@@ -158,7 +160,7 @@ pub(super) fn unescaped(value: &Value) -> Value {
 }
 
 /// Returns where in the value at `span` the text `written` stands, or the whole where it is written in another way.
-fn place_of(document: &Document, span: Option<Span>, written: &str) -> Option<Span> {
+pub(super) fn place_of(document: &Document, span: Option<Span>, written: &str) -> Option<Span> {
     let span = span?;
     let at = document.file().slice(span).find(written);
     Some(at.map_or(span, |at| Span { start: span.start + at, end: span.start + at + written.len() }))

@@ -5,6 +5,7 @@
 
 mod fill;
 mod placeholder;
+mod shell;
 mod value;
 
 use schemars::JsonSchema;

@@ -2,7 +2,7 @@
 //!
 //! It refuses a value that is not of the type instead of bending it, and lists all that are missing at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use serde_json::{Number, Value};
@@ -32,6 +32,8 @@ pub struct Given {
     pub flags: IndexMap<String, GivenText>,
     /// By the name of the variable of the environment, [`ENVIRONMENT_PREFIX`] included.
     pub environment: BTreeMap<String, String>,
+    /// The names of variables of the environment whose values are no text.
+    pub unreadable: BTreeSet<String>,
 }
 
 impl Given {
@@ -42,6 +44,14 @@ impl Given {
             Some(GivenText { text: text.clone(), origin: format!("`{variable}`") })
         };
         self.flags.get(name).cloned().or_else(found)
+    }
+
+    /// Returns the variable of the environment that was to give a value and holds no text.
+    fn unreadable(&self, name: &str) -> Option<String> {
+        let given = environment_names(name)
+            .into_iter()
+            .find(|variable| self.unreadable.contains(variable) || self.environment.contains_key(variable));
+        given.filter(|variable| self.unreadable.contains(variable) && !self.flags.contains_key(name))
     }
 
     /// Returns the names on the command line that nobody declares, each with the one that was probably meant.
@@ -87,6 +97,14 @@ pub enum ValueError {
         /// Where.
         origin: String,
     },
+    /// The value is no text at all.
+    #[error("`{origin}` is not UTF-8 text, and the variable `{name}` takes its value from there")]
+    NotText {
+        /// The variable.
+        name: String,
+        /// The variable of the environment.
+        origin: String,
+    },
     /// Nothing was given for a variable that has to have a value.
     #[error("the variable `{name}` has no value{}", described(description.as_deref()))]
     Missing {
@@ -127,6 +145,9 @@ impl Variables {
         for variable in self.iter() {
             let name = variable.name.clone();
             let (value, error) = match (given.find(&name), &variable.default) {
+                _ if let Some(origin) = given.unreadable(&name) => {
+                    (None, Some(ValueError::NotText { name: name.clone(), origin }))
+                }
                 (Some(given), _) => {
                     let value = variable.kind.read(&given.text);
                     let expected = variable.kind.expected();
@@ -199,6 +220,7 @@ mod tests {
         Given {
             flags: flags.iter().map(flag).collect(),
             environment: environment.iter().map(variable).collect(),
+            ..Given::default()
         }
     }
 

@@ -175,6 +175,7 @@ fn syntax(message: &str) -> Diagnostic {
     }
 }
 
-fn too_deep() -> Diagnostic {
+/// Returns the refusal of what is nested too deep.
+pub(in crate::source) fn too_deep() -> Diagnostic {
     Diagnostic::error("too-deep", format!("lists and maps are nested more than {MAX_DEPTH} deep"))
 }

@@ -14,6 +14,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use serde_yaml::{DuplicateKeyPolicy, Location, Spanned};
 
+pub(super) use self::fault::too_deep;
 use super::diagnostic::Diagnostic;
 use super::file::{Format, SourceFile};
 use super::node::{Children, Entry, Node};
@@ -21,7 +22,7 @@ use super::span::Span;
 use crate::text;
 
 /// How deep lists and maps may be nested.
-const MAX_DEPTH: usize = 64;
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// Stack of the parsing thread in bytes: the parser recurses, in a debug build with some 40 KiB a level.
 const STACK: usize = 16 * 1024 * 1024;

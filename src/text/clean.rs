@@ -8,12 +8,12 @@ use console::AnsiCodeIterator;
 use std::borrow::Cow;
 
 /// Returns the text as one line without control characters.
-pub(super) fn line(text: &str) -> String {
+pub fn line(text: &str) -> String {
     lines(text).join(" ")
 }
 
 /// Returns the lines of the text without control characters and without empty lines at both ends.
-pub(super) fn lines(text: &str) -> Vec<String> {
+pub fn lines(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = text.lines().map(one_line).collect();
     while lines.last().is_some_and(|line| line.trim().is_empty()) {
         lines.pop();
@@ -33,11 +33,16 @@ pub fn cell(text: &str) -> String {
     shield(&line(text)).into_owned()
 }
 
+/// Returns text that is drawn already, and may be painted, such that no CI runner takes a line of it for a command.
+pub fn shielded(text: &str) -> String {
+    text.split('\n').map(shield).collect::<Vec<_>>().join("\n")
+}
+
 /// Returns the line, which may be painted, such that no CI runner takes it for a command.
 ///
 /// GitHub's runner obeys `::name::` at the start of a line, however far it is indented, and it and Azure's obey
 /// `##[name]` and `##vso[name]` anywhere in a line.
-pub(super) fn shield(line: &str) -> Cow<'_, str> {
+pub fn shield(line: &str) -> Cow<'_, str> {
     let mut safe = Cow::Borrowed(line);
     if line.contains("##") {
         let mut spaced = String::with_capacity(line.len() + 1);
@@ -58,19 +63,25 @@ pub(super) fn shield(line: &str) -> Cow<'_, str> {
 fn one_line(line: &str) -> String {
     let mut clean = String::with_capacity(line.len());
     let pieces = AnsiCodeIterator::new(line).filter(|(piece, is_code)| !(*is_code && is_colour(piece)));
-    for character in pieces.flat_map(|(piece, _)| piece.chars()) {
-        match character {
-            '\t' => clean.push_str("    "),
-            '\0'..='\u{1f}' => clean.extend(char::from_u32(0x2400 + u32::from(character))),
-            '\u{7f}' => clean.push('␡'),
-            _ if character.is_control() || turns_direction(character) => {
-                clean.extend(character.escape_unicode());
-            }
-            _ => clean.push(character),
-        }
-    }
+    pieces.flat_map(|(piece, _)| piece.chars()).for_each(|character| show(character, &mut clean));
     clean.truncate(clean.trim_end().len());
     clean
+}
+
+/// Adds a character to a text as what it is: one that would not be seen is named.
+pub fn show(character: char, text: &mut String) {
+    match character {
+        '\t' => text.push_str("    "),
+        '\0'..='\u{1f}' => text.extend(char::from_u32(0x2400 + u32::from(character))),
+        '\u{7f}' => text.push('␡'),
+        _ if is_hidden(character) => text.extend(character.escape_unicode()),
+        _ => text.push(character),
+    }
+}
+
+/// Returns whether the character is not seen where it stands, and may change what is.
+pub fn is_hidden(character: char) -> bool {
+    character.is_control() || turns_direction(character)
 }
 
 /// Whether an escape sequence is what programs paint their output with.
