@@ -156,7 +156,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("bin")).unwrap();
         for file in ["bin/python3", "bin/sh", "check.py"] {
-            std::fs::write(folder.path().join(file), "").unwrap();
+            let path = folder.path().join(file);
+            std::fs::write(&path, "").unwrap();
+            #[cfg(unix)]
+            std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         }
         let environment = Environment::of(folder.path().to_owned(), [("PATH".into(), "bin".into())]);
         let document = Document::parse(SourceFile::from_text("a.yaml", text, Format::Yaml)).unwrap();
