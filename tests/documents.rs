@@ -253,6 +253,7 @@ fn no_variable_is_read_that_is_not_in_the_list() {
     assert_eq!(
         unseen,
         [
+            &"TEPA_LOG",
             &"TEPA_VAR_*",
             &"COMPLETE",
             &"XDG_CONFIG_HOME",
