@@ -180,7 +180,7 @@ fn the_workflow_says_nothing_that_tepa_does_not_take() {
     for line in lines {
         tepa::cli::command().try_get_matches_from(line.split(' ')).unwrap();
     }
-    let env = steps.iter().find_map(|step| step.get("env")).unwrap();
+    let env = steps.iter().rev().find_map(|step| step.get("env")).unwrap();
     assert_eq!(env["GEMINI_API_KEY"], "${{ secrets.GEMINI_API_KEY }}");
 }
 

@@ -132,7 +132,11 @@ jobs:
       - uses: actions/checkout@v4
         with:
           persist-credentials: false
-      - run: cargo install tepa --version {version} --locked
+      # Where tepa comes from: the address of its repository, as a variable of yours (Settings, Actions, Variables). It is handed your key, so
+      # it is not taken from wherever something of this name may be.
+      - run: cargo install --locked --git \"${{TEPA_SOURCE:?is not set in the variables of this repository}}\" tepa
+        env:
+          TEPA_SOURCE: ${{{{ vars.TEPA_SOURCE }}}}
       - run: tepa validate prompts/task.yaml tepa.yaml
       - run: tepa run prompts/task.yaml --timeout 20m --max-tokens 200000 --result tepa-result.json --report junit=tepa-report.xml,markdown=tepa-report.md
         env:
@@ -140,7 +144,6 @@ jobs:
         if: ${{{{ !cancelled() }}}}
         with:
 {upload}",
-        version = env!("CARGO_PKG_VERSION"),
         env = indented(&yaml(&Value::Object(variables))?),
         upload = indented(&yaml(&upload)?),
     ))
