@@ -6,3 +6,4 @@ pub(super) mod commands;
 pub(super) mod floor;
 pub(super) mod models;
 pub(super) mod secrets;
+pub(super) mod times;

@@ -153,6 +153,7 @@ fn prompt_faults(document: &mut Document, rules: &Rules<'_>, checked: &mut Check
         Err(faults) => faults,
     };
     inspect::commands::in_prompt(document, rules.environment, &mut faults);
+    inspect::times::check(document, &mut faults);
     faults
 }
 
@@ -177,6 +178,7 @@ fn config_faults(document: &Document, found: &Found, rules: &Rules<'_>) -> Diagn
     inspect::commands::in_config(document, &environment, &mut faults);
     inspect::models::check(document, &mut faults);
     inspect::floor::check(document, &mut faults);
+    inspect::times::check(document, &mut faults);
     faults
 }
 
