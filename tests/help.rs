@@ -9,6 +9,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use tempfile::TempDir;
+
 use support::{TEPA, example, files_below, finish, tepa, text};
 
 /// Calls `look` for every command with the words that lead to it.
@@ -155,15 +157,21 @@ fn script(shell: &str) -> String {
     text(&finish(tepa(folder.path()).args(["completions", shell])).stdout)
 }
 
-#[test]
-fn a_real_bash_completes_what_there_is_here() {
+/// Returns a folder in which a run of a session was recorded; nothing where bash is not there and need not be.
+fn recorded_where_there_is_bash() -> Option<TempDir> {
     if !is_here("bash") {
         assert!(std::env::var_os("TEPA_TEST_EVERYTHING").is_none(), "bash is needed");
-        return;
+        return None;
     }
     let folder = example();
     let run = ["-q", "run", "prompts/task.yaml", "--provider", "replay", "--session", "class-5b"];
     assert_eq!(finish(tepa(folder.path()).args(run)).status.code(), Some(0));
+    Some(folder)
+}
+
+#[test]
+fn a_real_bash_completes_what_there_is_here() {
+    let Some(folder) = recorded_where_there_is_bash() else { return };
     let id = fs::read_dir(folder.path().join(".tepa/runs")).unwrap().next().unwrap().unwrap().file_name();
     let id = id.to_str().unwrap();
     let tool = "customTools: [{name: deploy, description: d, command: [\"true\"]}]\n";
@@ -193,13 +201,7 @@ fn a_real_bash_completes_what_there_is_here() {
 
 #[test]
 fn nothing_that_a_folder_holds_becomes_code_on_the_line() {
-    if !is_here("bash") {
-        assert!(std::env::var_os("TEPA_TEST_EVERYTHING").is_none(), "bash is needed");
-        return;
-    }
-    let folder = example();
-    let run = ["-q", "run", "prompts/task.yaml", "--provider", "replay", "--session", "class-5b"];
-    assert_eq!(finish(tepa(folder.path()).args(run)).status.code(), Some(0));
+    let Some(folder) = recorded_where_there_is_bash() else { return };
     let runs = folder.path().join(".tepa/runs");
     let id = fs::read_dir(&runs).unwrap().next().unwrap().unwrap().file_name().into_string().unwrap();
     let events = fs::read_to_string(runs.join(&id).join("events.jsonl")).unwrap();

@@ -9,12 +9,11 @@ mod support;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use tempfile::TempDir;
 
 use screen::Terminal;
-use support::{TEPA, copy_folder, files_below, finish, tepa, text};
+use support::{TEPA, copy_folder, files_below, finish, program, tepa, text};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -27,7 +26,7 @@ fn repository() -> TempDir {
     let git = |arguments: &[&str]| {
         let author =
             ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "init.defaultBranch=main"];
-        let output = finish(tepa_free("git", folder.path()).args(author).args(arguments));
+        let output = finish(program("git", folder.path()).args(author).args(arguments));
         assert!(output.status.success(), "{}", text(&output.stderr));
     };
     git(&["init", "--quiet"]);
@@ -38,14 +37,6 @@ fn repository() -> TempDir {
         git(&["commit", "--quiet", "--allow-empty", "--message", &message]);
     }
     folder
-}
-
-/// Returns another program with nothing of this machine in its environment.
-fn tepa_free(program: &str, folder: &Path) -> Command {
-    let mut command = Command::new(program);
-    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
-    command.env("HOME", folder.join("no-home")).current_dir(folder);
-    command
 }
 
 /// Returns the lines of a prompt's head comment that need no key.
@@ -66,7 +57,7 @@ fn follow(name: &str, folder: &Path) {
             terminal.answer("? ", "yes");
             terminal.end()
         } else {
-            let output = finish(tepa_free("sh", folder).args(["-c", &format!("exec {TEPA} {line}")]));
+            let output = finish(program("sh", folder).args(["-c", &format!("exec {TEPA} {line}")]));
             (output.status.code().unwrap(), text(&output.stderr))
         };
         assert_eq!(code, 0, "{line}\n{said}");

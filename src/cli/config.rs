@@ -4,12 +4,12 @@
 
 use serde_json::{Value, json};
 
+use super::answer::{json_text, print};
 use super::args::{ConfigArguments, GlobalArguments, ToolOutputArgument};
 use super::layers::{self, ConfigSource};
 use super::load;
 use super::status::ExitStatus;
 use super::table::{Column, table};
-use super::tools::{json_text, print};
 use super::ui::Ui;
 use crate::config::{Environment, Origin, Setting};
 use crate::render::prose;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::answer::{json_text, print};
 use super::args::{LayerArguments, MemoryArguments, MemoryCommand, ToolOutputArgument};
 use super::load;
 use super::status::ExitStatus;
 use super::table::{Column, table};
-use super::tools::{json_text, print};
 use super::ui::Ui;
 use crate::config::{Environment, Store};
 use crate::error::Error;

@@ -2,6 +2,7 @@
 //!
 //! Nothing below this floor prints, parses flags or knows an exit code's number beyond a settlement's own.
 
+mod answer;
 mod approval;
 mod args;
 mod completions;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
+use super::answer::print;
 use super::args::{GlobalArguments, OutputArgument, PlanArguments, PlanFormat};
 use super::status::ExitStatus;
 use super::ui::Ui;
@@ -78,15 +79,15 @@ pub(super) fn plan(
         ui.say("warning: the budget of tokens will not be enough for one cycle\n");
     }
     match place {
-        None => ui.data(&words).map_err(|e| Error::broken("cannot write to standard output").because(&e))?,
+        None => print(ui, &words),
         Some(place) => {
             let words = environment.secrets().redact(&words);
             place.write(words.as_bytes()).map_err(|e| {
                 Error::broken(format!("the plan could not be written to `{name}`")).because(&e)
             })?;
+            Ok(ExitStatus::answered())
         }
     }
-    Ok(ExitStatus::answered())
 }
 
 /// Returns the plan as people read it.

@@ -5,9 +5,9 @@
 use std::io::BufReader;
 use std::path::Path;
 
+use super::answer::print;
 use super::args::{GlobalArguments, ToolOutputArgument};
 use super::status::ExitStatus;
-use super::tools::print;
 use super::ui::Ui;
 use super::when;
 use crate::config::{Environment, LoggingLevel};

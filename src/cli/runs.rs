@@ -3,10 +3,10 @@
 use std::io::BufReader;
 use std::path::Path;
 
+use super::answer::{json_text, print};
 use super::args::{GlobalArguments, RunsArguments, RunsCommand, ToolOutputArgument};
 use super::status::ExitStatus;
 use super::table::{Column, table};
-use super::tools::{json_text, print};
 use super::ui::Ui;
 use super::{evaluate, record, when};
 use crate::config::Environment;

@@ -1,8 +1,8 @@
 //! Owns `tepa schema`: the JSON Schema of each form that tepa reads or writes.
 
+use super::answer::{json_text, print};
 use super::args::SchemaArgument;
 use super::status::ExitStatus;
-use super::tools::{json_text, print};
 use super::ui::Ui;
 use crate::{config, event, outcome, prompt, providers};
 

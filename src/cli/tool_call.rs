@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::answer::{json_text, print};
 use super::args::{CallArguments, ToolOutputArgument, ToolsArguments};
 use super::status::ExitStatus;
-use super::tools::{json_text, print, warn};
+use super::tools::warn;
 use super::ui::Ui;
 use super::{load, runtime};
 use crate::config::{Config, Environment};

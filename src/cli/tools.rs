@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
+use super::answer::{json_text, print};
 use super::args::{ToolOutputArgument, ToolsArguments};
 use super::status::ExitStatus;
 use super::table::{Column, table};
 use super::ui::Ui;
 use super::{load, runtime};
 use crate::config::{Config, Environment, Network};
-use crate::error::Error;
 use crate::render::{cell, prose};
 use crate::session::Toolbox;
 use crate::tool::{AnyTool, Effect};
@@ -77,17 +77,6 @@ pub(super) fn warn(toolbox: &Toolbox, ui: &Ui) {
     for warning in toolbox.warnings.iter().filter(|_| !ui.quiet) {
         ui.say(&format!("warning: {}\n", prose(warning)));
     }
-}
-
-/// Returns a JSON value as a person can read it.
-pub(super) fn json_text(value: &Value) -> String {
-    format!("{value:#}\n")
-}
-
-/// Writes data; what did not reach its reader is not an answer.
-pub(super) fn print(ui: &Ui, out: &str) -> anyhow::Result<ExitStatus> {
-    ui.data(out).map_err(|e| Error::broken("cannot write to standard output").because(&e))?;
-    Ok(ExitStatus::answered())
 }
 
 fn shown(tool: &dyn AnyTool, toolbox: &Toolbox, output: ToolOutputArgument) -> String {

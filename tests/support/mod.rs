@@ -45,7 +45,12 @@ pub const TEPA: &str = env!("CARGO_BIN_EXE_tepa");
 
 /// Returns the binary with nothing of this machine in its environment, at work in `folder`.
 pub fn tepa(folder: &Path) -> Command {
-    let mut command = Command::new(TEPA);
+    program(TEPA, folder)
+}
+
+/// Returns any program in the same way.
+pub fn program(name: &str, folder: &Path) -> Command {
+    let mut command = Command::new(name);
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("HOME", folder.join("no-home")).current_dir(folder).stdin(Stdio::null());
     command

@@ -14,9 +14,9 @@ mod settings;
 use serde_json::json;
 
 use self::finding::Status;
+use super::answer::{json_text, print};
 use super::args::{DoctorArguments, GlobalArguments, ToolOutputArgument};
 use super::status::ExitStatus;
-use super::tools::{json_text, print};
 use super::ui::Ui;
 use crate::config::Environment;
 

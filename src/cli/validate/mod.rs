@@ -20,6 +20,7 @@ use std::thread;
 use self::check::{Checked, End, Rules, check};
 use self::files::Found;
 use self::places::Places;
+use super::answer::print;
 use super::args::{FaultOutputArgument, GlobalArguments, LoggingLevelArgument, ValidateArguments};
 use super::status::ExitStatus;
 use super::ui::Ui;
@@ -55,14 +56,18 @@ pub(super) fn run(
             .into());
     }
     let places = Places { folder: global.directory.as_deref(), called_in };
-    match arguments.output {
+    let data = match arguments.output {
         FaultOutputArgument::Text => {
             let verbose = global.log_level == Some(LoggingLevelArgument::Verbose);
             report::text(&checked, &ending, verbose, ui);
+            None
         }
-        FaultOutputArgument::Json => print(ui, &report::json(&checked, &ending)?)?,
-        FaultOutputArgument::Github => print(ui, &report::github(&checked, &places))?,
-        FaultOutputArgument::Sarif => print(ui, &sarif::render(&checked, &places)?)?,
+        FaultOutputArgument::Json => Some(report::json(&checked, &ending)),
+        FaultOutputArgument::Github => Some(report::github(&checked, &places)),
+        FaultOutputArgument::Sarif => Some(sarif::render(&checked, &places)),
+    };
+    if let Some(data) = data {
+        print(ui, &data)?;
     }
     ui.warn(usable?);
     Ok(match (ending.unreadable, ending.errors, ending.warnings) {
@@ -81,10 +86,6 @@ fn values_for(checked: &[Checked], given: &Given) -> Result<Vec<String>, Error> 
     variables::check_values(&values)?;
     // Where no task declares any, those of the environment are for other tasks.
     Ok(if declared.is_empty() { Vec::new() } else { variables::warnings(given, &declared) })
-}
-
-fn print(ui: &Ui, text: &str) -> Result<(), Error> {
-    ui.data(text).map_err(|e| Error::broken("cannot write to standard output").because(&e))
 }
 
 /// What became of all files.

@@ -1,10 +1,11 @@
 //! Owns what is told of the faults of all files: text for people, one JSON object, commands for GitHub Actions.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Ending;
 use super::check::{Checked, End};
 use super::places::Places;
+use crate::cli::answer::json_text;
 use crate::cli::args::KindArgument;
 use crate::cli::ui::Ui;
 use crate::error::{Error, Message};
@@ -47,7 +48,7 @@ pub(super) fn text(files: &[Checked], ending: &Ending, verbose: bool, ui: &Ui) {
     ui.say(&format!("{checked} checked: {}\n", words.join(", ")));
 }
 
-pub(super) fn json(files: &[Checked], ending: &Ending) -> Result<String, Error> {
+pub(super) fn json(files: &[Checked], ending: &Ending) -> String {
     let mut rows = Vec::new();
     for file in files {
         let faults = match &file.end {
@@ -62,13 +63,7 @@ pub(super) fn json(files: &[Checked], ending: &Ending) -> Result<String, Error> 
     }
     let all =
         json!({"files": rows, "faults": ending.errors + ending.unreadable, "warnings": ending.warnings});
-    pretty(&all)
-}
-
-/// Returns data as text that ends a line.
-pub(super) fn pretty(value: &Value) -> Result<String, Error> {
-    let text = serde_json::to_string_pretty(value);
-    text.map(|text| format!("{text}\n")).map_err(|e| Error::broken("cannot write JSON").because(&e))
+    json_text(&all)
 }
 
 /// Returns why something cannot be read, in one sentence.

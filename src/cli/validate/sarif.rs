@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::check::{Checked, End};
 use super::places::Places;
-use super::report::{UNREADABLE, pretty, why, with_hint};
-use crate::error::Error;
+use super::report::{UNREADABLE, why, with_hint};
+use crate::cli::answer::json_text;
 use crate::source::{Row, Severity};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -17,7 +17,7 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// What a part of a URI keeps as it is, by RFC 3986.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-pub(super) fn render(files: &[Checked], places: &Places<'_>) -> Result<String, Error> {
+pub(super) fn render(files: &[Checked], places: &Places<'_>) -> String {
     let mut results = Vec::new();
     let mut codes = BTreeSet::new();
     for file in files {
@@ -43,7 +43,7 @@ pub(super) fn render(files: &[Checked], places: &Places<'_>) -> Result<String, E
     let rules: Vec<Value> = codes.into_iter().map(|code| json!({"id": code})).collect();
     let driver = json!({"name": "tepa", "version": env!("CARGO_PKG_VERSION"), "rules": rules});
     let run = json!({"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results});
-    pretty(&json!({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}))
+    json_text(&json!({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}))
 }
 
 fn result(code: &str, level: &str, message: &str, name: &str, region: Option<Value>) -> Value {
