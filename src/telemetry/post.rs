@@ -64,6 +64,8 @@ async fn post_all(settings: &Settings, spans: Vec<Span>) -> Result<(), Lost> {
     let unreachable = |error: &reqwest::Error| Lost::Unreachable { to: to(), why: root_cause(error) };
     let mut builder = Client::builder()
         .user_agent(concat!("tepa/", env!("CARGO_PKG_VERSION")))
+        // A connection is put by in a task of its own, which would speak of it in the log for developers.
+        .pool_max_idle_per_host(0)
         .redirect(redirect::Policy::none());
     if is_loopback(&settings.endpoint) {
         builder = builder.no_proxy();
