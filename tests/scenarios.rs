@@ -11,9 +11,11 @@ mod support;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use tempfile::TempDir;
 
 use tepa::event::Role;
 use tepa::provider::Request;
@@ -62,6 +64,29 @@ fn a_call_opens_with_what_is_the_same_in_all_calls_of_its_role_and_says_what_for
 }
 
 fn check(scenario: &Path, forms: &mut Forms) -> Vec<String> {
+    let mut expectations = Expectations::new(scenario);
+    // Steps that are under way together come to what they come to one after the other; only what is told of them comes in another order.
+    let (work, output) = run(scenario, &[]);
+    expectations.outcome(work.path(), &output);
+    let (work, output) = run(scenario, &["--set", "limits.maxParallelSteps=1"]);
+    expectations.outcome(work.path(), &output);
+    expectations.text("stderr", &normal(&String::from_utf8_lossy(&output.stderr)));
+    expectations.text("events", &event_types(work.path()));
+    if scenario.join("requests.md").exists() {
+        expectations.text("requests.md", &bench(scenario).conversation());
+    }
+    expectations.failures.extend(forms.faults_of_runs(work.path()));
+    if expectations.compared == 0 {
+        expectations.failures.push("it holds no expectation".to_owned());
+    }
+    if !expectations.failures.is_empty() {
+        expectations.failures.push(format!("its stderr was:\n{}", String::from_utf8_lossy(&output.stderr)));
+    }
+    expectations.failures
+}
+
+/// Runs a scenario in a folder of its own.
+fn run(scenario: &Path, further: &[&str]) -> (TempDir, Output) {
     let work = tempfile::tempdir().unwrap();
     if scenario.join("in").is_dir() {
         copy_folder(&scenario.join("in"), work.path());
@@ -73,30 +98,8 @@ fn check(scenario: &Path, forms: &mut Forms) -> Vec<String> {
     }
     let arguments = fs::read_to_string(scenario.join("args"))
         .unwrap_or_else(|_| "prompt.yaml\n--provider\nreplay\n--replay\nreplay.yaml".to_owned());
-    let output = finish(tepa(work.path()).arg("run").args(arguments.lines()));
-    let mut expectations = Expectations::new(scenario);
-    let exit = output.status.code().map_or("signal".to_owned(), |code| code.to_string());
-    expectations.exit(&exit);
-    expectations.text("stdout", &normal(&String::from_utf8_lossy(&output.stdout)));
-    expectations.text("stderr", &normal(&String::from_utf8_lossy(&output.stderr)));
-    expectations.text("events", &event_types(work.path()));
-    if scenario.join("requests.md").exists() {
-        expectations.text("requests.md", &bench(scenario).conversation());
-    }
-    if scenario.join("out").is_dir() {
-        for file in files_below(&scenario.join("out")) {
-            let found = fs::read_to_string(work.path().join(&file)).unwrap_or_else(|e| format!("({e})"));
-            expectations.text(&format!("out/{}", file.display()), &found);
-        }
-    }
-    expectations.failures.extend(forms.faults_of_runs(work.path()));
-    if expectations.compared == 0 {
-        expectations.failures.push("it holds no expectation".to_owned());
-    }
-    if !expectations.failures.is_empty() {
-        expectations.failures.push(format!("its stderr was:\n{}", String::from_utf8_lossy(&output.stderr)));
-    }
-    expectations.failures
+    let output = finish(tepa(work.path()).arg("run").args(arguments.lines()).args(further));
+    (work, output)
 }
 
 struct Expectations<'a> {
@@ -110,6 +113,18 @@ impl<'a> Expectations<'a> {
     fn new(scenario: &'a Path) -> Self {
         let bless = std::env::var_os("TEPA_BLESS").is_some();
         Self { scenario, compared: 0, failures: Vec::new(), bless }
+    }
+
+    /// Compares what a run came to.
+    fn outcome(&mut self, work: &Path, output: &Output) {
+        let exit = output.status.code().map_or("signal".to_owned(), |code| code.to_string());
+        self.exit(&exit);
+        self.text("stdout", &normal(&String::from_utf8_lossy(&output.stdout)));
+        let out = self.scenario.join("out");
+        for file in if out.is_dir() { files_below(&out) } else { Vec::new() } {
+            let found = fs::read_to_string(work.join(&file)).unwrap_or_else(|e| format!("({e})"));
+            self.text(&format!("out/{}", file.display()), &found);
+        }
     }
 
     fn exit(&mut self, found: &str) {
@@ -169,8 +184,9 @@ fn event_types(work: &Path) -> String {
 /// Runs the scenario again in process, where the clock stands still.
 fn bench(scenario: &Path) -> Bench {
     let read = |file: &str| fs::read_to_string(scenario.join(file)).unwrap();
-    let config = fs::read_to_string(scenario.join("in/tepa.yaml"))
+    let mut config = fs::read_to_string(scenario.join("in/tepa.yaml"))
         .map_or(serde_json::json!({}), |text| tepa::source::parse_yaml_value(&text, 1000).unwrap());
+    config["limits"]["maxParallelSteps"] = 1.into();
     let bench = Bench::new(&read("prompt.yaml"), &read("replay.yaml"), &config);
     if scenario.join("in").is_dir() {
         copy_folder(&scenario.join("in"), bench.folder.path());

@@ -11,10 +11,9 @@ use std::sync::{Arc, Mutex};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use serde_json::json;
-use tepa::config::Prices;
 use tepa::event::{Envelope, EventSink, Fanout, Role, RunEvent};
 use tepa::outcome::{Reason, RunStatus};
-use tepa::pipeline::state::{Action, Bounds, RunState, Until};
+use tepa::pipeline::state::{Action, Bounds, RunState};
 use tepa::pipeline::{Cancel, Cause, Finished};
 use tepa::secret::Secrets;
 use tepa::stage::{Clean, Next, Owner, StageError, StoreError, TurnContext, TurnStage, TurnStore};
@@ -626,15 +625,7 @@ async fn the_fold_asks_for_each_part_of_a_turn_once() {
     bench.pipeline.stages.turn_input = vec![seen.plain("in")];
     bench.pipeline.stages.dispatch_input = vec![seen.plain("cycle-in")];
     assert_eq!(exit(&bench.run().await), (0, Reason::Passed));
-    let bounds = Bounds {
-        turn: true,
-        until: Until::End,
-        max_cycles: 3,
-        max_tokens: 1_000_000,
-        max_tool_calls: None,
-        max_cost: None,
-        prices: Prices::default(),
-    };
+    let bounds = Bounds { turn: true, max_cycles: 3, ..Bounds::default() };
     let mut state = RunState::new(bench.prompt.clone(), bounds);
     let mut asked: Vec<Action> = state.next();
     for event in bench.events.all() {

@@ -61,13 +61,14 @@ async fn perform(
         Error::usage(e.to_string()).hint(format!("`tepa tools show {name}` has the parameters"))
     })?;
     let limit = tool.timeout().unwrap_or(Duration::from_millis(config.limits.tool_timeout));
-    let context = Arc::new(ToolContext::new(
+    let context = ToolContext::new(
         Arc::clone(&ground.workspace),
         Scratchpad::default(),
         Arc::clone(&ground.setting),
         limit,
         SystemClock::default().now(),
-    ));
+    );
+    let context = Arc::new(context.noting(tool.notes()));
     for gap in ground.confinement.gaps.iter().filter(|_| !ui.quiet) {
         ui.say(&format!("warning: a command could {gap}\n"));
     }

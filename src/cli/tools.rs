@@ -13,7 +13,7 @@ use super::{load, runtime};
 use crate::config::{Config, Environment, Network};
 use crate::render::{cell, prose};
 use crate::session::Toolbox;
-use crate::tool::{AnyTool, Effect};
+use crate::tool::AnyTool;
 
 pub(super) fn list(
     arguments: &ToolsArguments,
@@ -100,14 +100,10 @@ fn shown(tool: &dyn AnyTool, toolbox: &Toolbox, output: ToolOutputArgument) -> S
 }
 
 fn described(tool: &dyn AnyTool, toolbox: &Toolbox) -> Value {
-    let effect = match tool.effect() {
-        Effect::Reads => "reads",
-        Effect::Writes => "writes",
-    };
     json!({
         "name": tool.name(),
         "description": tool.schema().description,
-        "effect": effect,
+        "effect": tool.effect(),
         "source": toolbox.source(tool.name()),
         "inputSchema": tool.schema().to_json_schema(),
     })

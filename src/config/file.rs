@@ -191,6 +191,12 @@ pub struct LimitsFile {
     /// Calls of tools before the run is terminated.
     #[schemars(range(min = 1))]
     pub max_tool_calls: Option<u64>,
+    /// Steps that may be under way at the same time; with 1 they run one after the other.
+    #[schemars(range(min = 1, max = 64))]
+    pub max_parallel_steps: Option<usize>,
+    /// The longest that what steps, tools and the scratchpad hold may be in one message to a model, in bytes; longer pieces are cut.
+    #[schemars(range(min = 1024))]
+    pub max_prompt_bytes: Option<usize>,
 }
 
 /// How the judge is asked.

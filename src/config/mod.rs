@@ -213,6 +213,10 @@ pub struct Limits {
     /// Calls of tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tool_calls: Option<u64>,
+    /// Steps that may be under way at the same time, at least 1.
+    pub max_parallel_steps: usize,
+    /// The longest that what steps, tools and the scratchpad hold may be in one message to a model, in bytes.
+    pub max_prompt_bytes: usize,
 }
 
 /// How the judge is asked.

@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 
 use super::Purpose;
 use crate::outcome::Reason;
-use crate::outcome::{CheckResult, Evaluation, Evidence, LogEntry, RunResult, StepResult, Usage, Verdict};
+use crate::outcome::{
+    CheckResult, Effect, Evaluation, Evidence, LogEntry, RunResult, StepResult, Usage, Verdict,
+};
 use crate::plan::{Plan, Step};
 use crate::prompt::Prompt;
 use crate::sandbox::Confinement;
@@ -297,6 +299,9 @@ pub enum RunEvent {
         tool: String,
         /// The parameters, as the model gave them.
         params: Value,
+        /// What the call may change: one that broke off is made again only if it reads.
+        #[serde(default)]
+        effect: Effect,
     },
     /// A tool returned or failed.
     #[serde(rename = "tool.completed")]

@@ -2,6 +2,7 @@
 //!
 //! A settlement that passes is built in one place, from an evaluation whose verdict is pass; nothing else can make one.
 
+mod effect;
 mod estimate;
 mod evaluation;
 mod settlement;
@@ -12,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use effect::Effect;
 pub use estimate::{Estimate, Spending};
 pub use evaluation::{
     CriterionResult, CriterionVerdict, Evaluation, Evidence, Overruling, Part, Verdict, Vote,

@@ -13,9 +13,10 @@ use super::estimate::{self, Limit};
 use super::protect::Guard;
 use super::recall::Recalled;
 use super::run::{Run, Stop, millis};
-use super::state::{Action, Bounds, RunState, Until};
-use super::{Pipeline, approval, artifacts, evaluator, executor, planner, step, turn};
+use super::state::{Action, Bounds, RunState, Touch, Until};
+use super::{Pipeline, approval, artifacts, evaluator, executor, planner, turn};
 use crate::event::{Fanout, RunEvent};
+use crate::hook::{PostStep, PreStep};
 use crate::outcome::{Artifact, Estimate, Reason, RunResult, Settlement, Spending};
 use crate::plan::Plan;
 use crate::prompt::{Prompt, UNVERIFIABLE};
@@ -142,7 +143,15 @@ impl Pipeline {
             max_tool_calls: limits.max_tool_calls,
             max_cost: limits.max_cost_usd,
             prices: self.prices.clone(),
+            max_parallel_steps: self.abreast(),
+            touches: self.tools.list().map(|tool| (tool.name().to_owned(), Touch::of(tool))).collect(),
         }
+    }
+
+    /// Returns how many steps may be under way at the same time: hooks around steps may change anything, so they are asked in order.
+    fn abreast(&self) -> usize {
+        let asked = self.hooks.listens::<PreStep>() || self.hooks.listens::<PostStep>();
+        if asked { 1 } else { self.config.limits.max_parallel_steps }
     }
 }
 
@@ -238,7 +247,7 @@ impl Run<'_> {
     async fn work(&self) -> Result<(), Stop> {
         let mut cycle_began = self.monotonic();
         loop {
-            // The fold returns everything that may start; doing the first is always right, and plan order follows from it.
+            // The fold returns everything that may start; doing the first is always right. Only steps may be under way together.
             let Some(action) = self.read(RunState::next).into_iter().next() else {
                 return Err(Stop::new(
                     Reason::InternalError,
@@ -255,8 +264,7 @@ impl Run<'_> {
                 Action::Assemble => turn::assemble(self).await?,
                 Action::Plan => planner::plan(self).await?,
                 Action::StartExecution => executor::start(self).await?,
-                Action::RunStep(index) => step::run(self, index).await?,
-                Action::SkipStep(index, dependency) => executor::skip(self, index, &dependency)?,
+                Action::RunStep(_) | Action::SkipStep(..) => executor::steps(self).await?,
                 Action::FinishExecution => executor::finish(self).await?,
                 Action::Evaluate => evaluator::evaluate(self).await?,
                 Action::EndCycle(verdict) => {

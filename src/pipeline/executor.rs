@@ -1,11 +1,17 @@
-//! Owns the edges of an execution: the order of the steps before the first, the results after the last.
+//! Owns an execution: the order of the steps before the first, those that are under way together, the results after the last.
 //!
 //! Source of the rules: the seeds' pipeline document, "Executor". What happens inside a step is in [`super::step`].
+
+use std::collections::BTreeMap;
+
+use futures_util::future::{AbortHandle, Aborted, FutureExt as _, abortable};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
 use super::approval;
 use super::planner::{can_run, keep_given};
 use super::run::{Run, Stop};
-use super::state::order_of;
+use super::state::{Action, order_of};
+use super::step;
 use crate::event::RunEvent;
 use crate::hook::{ExecutorInput, ExecutorOutput, PostExecutor, PreExecutor};
 use crate::outcome::{Reason, StepResult, StepStatus};
@@ -42,8 +48,52 @@ pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
     })
 }
 
+/// Runs the steps of the plan to the end of the last one, those together that may be.
+///
+/// Whatever stops the run stops the steps after it at once; those before it go on, because one after the other they would have ended first.
+pub(super) async fn steps(run: &Run<'_>) -> Result<(), Stop> {
+    let mut under_way = FuturesUnordered::new();
+    let mut handles: BTreeMap<usize, AbortHandle> = BTreeMap::new();
+    let mut stopped: Option<(usize, Stop)> = None;
+    loop {
+        let (most, actions) = run.read(|state| (state.abreast_at_most(), state.next()));
+        let mut skipped = false;
+        for action in actions {
+            let (Action::RunStep(index) | Action::SkipStep(index, _)) = action else { break };
+            let Some(rank) = run.read(|state| state.rank(index)) else { break };
+            if stopped.as_ref().is_some_and(|(from, _)| rank >= *from) {
+                break;
+            }
+            if let Action::SkipStep(_, dependency) = action {
+                skip(run, index, &dependency)?;
+                skipped = true;
+            } else if handles.len() < most && !handles.contains_key(&rank) {
+                let (step, handle) = abortable(step::run(run, index));
+                handles.insert(rank, handle);
+                under_way.push(step.map(move |ended| (rank, ended)));
+            }
+        }
+        if skipped {
+            continue;
+        }
+        let Some((rank, ended)) = under_way.next().await else {
+            return stopped.map_or(Ok(()), |(_, stop)| Err(stop));
+        };
+        handles.remove(&rank);
+        match ended {
+            Ok(Err(stop)) if stop.reason == Reason::JournalError => return Err(stop),
+            Ok(Err(stop)) => {
+                handles.split_off(&rank).values().for_each(AbortHandle::abort);
+                stopped = Some((rank, stop));
+            }
+            // Ended, or ended by a stop before it.
+            Ok(Ok(())) | Err(Aborted) => {}
+        }
+    }
+}
+
 /// Records a step that cannot run: no tokens are spent on inputs that are broken.
-pub(super) fn skip(run: &Run<'_>, index: usize, dependency: &str) -> Result<(), Stop> {
+fn skip(run: &Run<'_>, index: usize, dependency: &str) -> Result<(), Stop> {
     let Some((cycle, step_id)) = run.read(|state| Some((state.cycle(), state.step(index)?.id.clone())))
     else {
         return Ok(());

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::run::{Run, Stop, millis};
 use crate::event::{Purpose, Role, RunEvent};
 use crate::outcome::Usage;
-use crate::provider::{Message, ProviderError, Request, Response, Retry, Watch};
+use crate::provider::{FinishReason, Message, ProviderError, Request, Response, Retry, Watch};
 use crate::tool::ToolSchema;
 
 /// What is asked, beside for what.
@@ -74,17 +74,30 @@ impl Run<'_> {
             max_tokens: 0,
         };
         let reads = self.pipeline.provider.reads(&request);
-        let share = self.reserve(question.model, reads).await?;
-        request.max_tokens = share.output;
-        let call = Call::start(self, &request);
-        let answer = self.pipeline.provider.complete(&request, &call).await;
-        call.finish(&answer)?;
-        // What the call used up is charged; what it held beyond that is for others.
-        drop(share);
-        if let Some((reason, message)) = self.read(super::state::RunState::over_budget) {
-            return Err(Stop::new(reason, message).into());
-        }
-        self.warn_of_budgets()?;
+        let mut alone = false;
+        let answer = loop {
+            let share = self.reserve(question.model, reads, alone).await?;
+            request.max_tokens = share.output;
+            let call = Call::start(self, &request);
+            let answer = self.pipeline.provider.complete(&request, &call).await;
+            call.finish(&answer)?;
+            // What the call used up is charged; what it held beyond that is for others.
+            let is_whole = share.is_whole;
+            drop(share);
+            if let Some((reason, message)) = self.read(super::state::RunState::over_budget) {
+                return Err(Stop::new(reason, message).into());
+            }
+            self.warn_of_budgets()?;
+            let cut = answer.as_ref().is_ok_and(|response| {
+                response.finish_reason == FinishReason::MaxTokens
+                    && response.usage.output >= request.max_tokens
+            });
+            // One after the other it would have had more room.
+            if is_whole || !cut {
+                break answer;
+            }
+            alone = true;
+        };
         match answer {
             Ok(response) => Ok(response),
             // A script that does not fit the run makes everything after it meaningless, wherever it happens.

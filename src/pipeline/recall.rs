@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::state::{Bounds, RunState, Until};
-use crate::config::{Models, Prices};
+use super::state::{Bounds, RunState};
+use crate::config::Models;
 use crate::event::{Role, RunEvent};
 use crate::outcome::{CheckResult, PROTECTED};
 use crate::prompt::Prompt;
@@ -53,16 +53,7 @@ impl Recalled {
         if prompt.sha256() != *prompt_sha256 {
             return Err(RecallError::AnotherTask);
         }
-        let bounds = Bounds {
-            turn: false,
-            until: Until::End,
-            max_cycles: u32::MAX,
-            max_tokens: u64::MAX,
-            max_tool_calls: None,
-            max_cost: None,
-            prices: Prices::default(),
-        };
-        let mut state = RunState::new(prompt.clone(), bounds);
+        let mut state = RunState::new(prompt.clone(), Bounds::default());
         let mut last = None;
         let mut tampered: Vec<CheckResult> = Vec::new();
         let mut unchanged = BTreeMap::new();

@@ -14,6 +14,9 @@ use crate::outcome::{Reason, Usage};
 /// The longest answer that is ever asked for, in tokens: the default of the seeds' providers.
 const MAX_OUTPUT: u64 = 64_000;
 
+/// The longest answer below which calls at the same time are not worth it, in tokens.
+const ENOUGH: u64 = 4_000;
+
 /// What all calls under way hold.
 #[derive(Debug, Default)]
 pub(super) struct Reserves {
@@ -34,6 +37,8 @@ pub(super) struct Share<'r> {
     held: Held,
     /// The longest answer that the call may give, in tokens.
     pub(super) output: u64,
+    /// Whether the answer could not be longer if no other call were under way.
+    pub(super) is_whole: bool,
 }
 
 impl Drop for Share<'_> {
@@ -56,12 +61,12 @@ impl Reserves {
             {
                 let mut all = self.held();
                 match claim(*all) {
-                    Ok((output, held)) => {
+                    Claim::Granted { output, held, is_whole } => {
                         *all = all.plus(held);
-                        return Ok(Share { reserves: self, held, output });
+                        return Ok(Share { reserves: self, held, output, is_whole });
                     }
-                    Err((reason, message)) if all.calls == 0 => return Err(Stop::new(reason, message)),
-                    Err(_) => {}
+                    Claim::Never(reason, message) => return Err(Stop::new(reason, message)),
+                    Claim::Later => {}
                 }
             }
             freed.await;
@@ -69,23 +74,59 @@ impl Reserves {
     }
 }
 
-/// The longest answer of a call and what it holds, or the budget that has no room for it.
-type Claim = Result<(u64, Held), (Reason, String)>;
+/// What becomes of a call that asks for its share.
+enum Claim {
+    /// It may be made.
+    Granted { output: u64, held: Held, is_whole: bool },
+    /// There may be room for it when a call under way has ended.
+    Later,
+    /// There is no room for it, whatever becomes of others.
+    Never(Reason, String),
+}
 
-/// Returns what a call to `model` that reads so much may have.
-fn claim(state: &RunState, model: &str, reads: u64, held: Held) -> Claim {
-    let output = state.room(model, reads, held)?.min(MAX_OUTPUT);
+/// What a call asks for.
+#[derive(Clone, Copy)]
+struct Asks<'a> {
+    model: &'a str,
+    /// Tokens.
+    reads: u64,
+    /// Whether it waits until no other call is under way, so that everything that is left is for it.
+    alone: bool,
+}
+
+/// Returns what a call may have beside what others hold, and beside those who will ask while it is under way.
+fn claim(state: &RunState, asks: Asks<'_>, held: Held) -> Claim {
+    let Asks { model, reads, alone } = asks;
+    if alone && held.calls > 0 {
+        return Claim::Later;
+    }
+    let room = match state.room(model, reads, held) {
+        Ok(room) => room,
+        Err(_) if held.calls > 0 => return Claim::Later,
+        Err((reason, message)) => return Claim::Never(reason, message),
+    };
+    let longest = room.min(MAX_OUTPUT);
+    let asking = if alone { 1 } else { (state.abreast() as u64).saturating_sub(held.calls.into()).max(1) };
+    let fair = (room.saturating_add(reads) / asking).saturating_sub(reads).min(MAX_OUTPUT);
+    let output = match fair {
+        enough if enough >= longest.min(ENOUGH) => enough,
+        // Too little for all of them: one after the other, each with everything.
+        _ if held.calls > 0 => return Claim::Later,
+        _ => longest,
+    };
     let usage = Usage { input: reads, output, ..Usage::default() };
-    Ok((output, state.hold(model, usage)))
+    let is_whole = output == MAX_OUTPUT || held.calls == 0 && output == longest;
+    Claim::Granted { output, held: state.hold(model, usage), is_whole }
 }
 
 impl Run<'_> {
-    /// Returns the share of a call that will read so many tokens, as soon as there is one.
+    /// Returns the share of a call that will read so many tokens, as soon as there is one; `alone` with all that is left.
     ///
     /// # Errors
     /// The budgets have no room for the call, whatever becomes of those under way.
-    pub(super) async fn reserve(&self, model: &str, reads: u64) -> Result<Share<'_>, Stop> {
-        self.reserves.share(|held| self.read(|state| claim(state, model, reads, held))).await
+    pub(super) async fn reserve(&self, model: &str, reads: u64, alone: bool) -> Result<Share<'_>, Stop> {
+        let asks = Asks { model, reads, alone };
+        self.reserves.share(|held| self.read(|state| claim(state, asks, held))).await
     }
 }
 
@@ -95,7 +136,7 @@ mod tests {
 
     use super::*;
     use crate::event::{Purpose, Role, RunEvent};
-    use crate::pipeline::state::{Bounds, Until};
+    use crate::pipeline::state::Bounds;
     use crate::prompt::{ExpectedOutput, Prompt};
 
     /// A dollar for a million tokens, in and out: money and tokens are then the same numbers.
@@ -107,15 +148,7 @@ mod tests {
         };
         let pricing = serde_json::from_value(json!({"m": {"input": 1.0, "output": 1.0}})).unwrap();
         let prices = crate::config::Catalog::load().unwrap().prices(&pricing);
-        let bounds = Bounds {
-            turn: false,
-            until: Until::End,
-            max_cycles: 1,
-            max_tokens,
-            max_tool_calls: None,
-            max_cost,
-            prices,
-        };
+        let bounds = Bounds { max_cycles: 1, max_tokens, max_cost, prices, ..Bounds::default() };
         RunState::new(prompt, bounds)
     }
 
@@ -138,7 +171,8 @@ mod tests {
         let (state, reserves) = (Mutex::new(state), Reserves::default());
         let call = async |number: u64| {
             let reads = 1 + number * 37 % 90;
-            let of = |held| claim(&state.lock().unwrap(), "m", reads, held);
+            let asks = Asks { model: "m", reads, alone: false };
+            let of = |held| claim(&state.lock().unwrap(), asks, held);
             let Ok(share) = reserves.share(of).await else { return false };
             let output = share.output.min(50);
             // Others come in between, as often as not.

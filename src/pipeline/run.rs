@@ -5,6 +5,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Notify;
+
 use super::Pipeline;
 use super::protect::Guard;
 use super::reserve::Reserves;
@@ -96,6 +98,8 @@ pub(super) struct Run<'p> {
     /// The plan of the first cycle, when somebody made it before.
     pub(super) given: Option<Plan>,
     pub(super) reserves: Reserves,
+    /// A step has ended.
+    ended: Notify,
     inner: Mutex<Inner>,
 }
 
@@ -120,6 +124,7 @@ impl<'p> Run<'p> {
             guard,
             given: None,
             reserves: Reserves::default(),
+            ended: Notify::new(),
             inner: Mutex::new(Inner { state, fanout }),
         }
     }
@@ -128,7 +133,26 @@ impl<'p> Run<'p> {
     pub(super) fn emit(&self, event: &RunEvent) -> Result<(), Stop> {
         let mut inner = self.lock();
         inner.state.apply(event);
-        inner.fanout.emit(event).map_err(|e| Stop::new(Reason::JournalError, e.to_string()))
+        let emitted = inner.fanout.emit(event).map_err(|e| Stop::new(Reason::JournalError, e.to_string()));
+        drop(inner);
+        if matches!(event, RunEvent::StepCompleted { .. }) {
+            self.ended.notify_waiters();
+        }
+        emitted
+    }
+
+    /// Waits until enough steps have ended.
+    pub(super) async fn until(&self, enough: impl Fn(&RunState) -> bool) {
+        loop {
+            // Before looking: a step that ends in between must not be missed.
+            let ended = self.ended.notified();
+            tokio::pin!(ended);
+            ended.as_mut().enable();
+            if self.read(&enough) {
+                return;
+            }
+            ended.await;
+        }
     }
 
     /// Says which budgets are nearly used up, each one once.

@@ -13,6 +13,7 @@ use super::llm::{Fault, Question};
 use super::planner::keep_given;
 use super::run::{Logged, Run, Stop};
 use super::shown::{self, Material};
+use super::state::Touch;
 use super::turn;
 use crate::event::{Purpose, Role, RunEvent};
 use crate::hook::{PostStep, PostStepData, PreStep, PreStepData};
@@ -58,6 +59,7 @@ pub(super) async fn run(run: &Run<'_>, index: usize) -> Result<(), Stop> {
     let (PreStepData { step, .. }, changed) =
         run.ask_for::<PreStep>(data, |data| can_stand_in(run, &id, &data.step)).await?;
     keep_given::<PreStep>(run, step == planned, &changed)?;
+    run.until(|state| state.may_ask(&id)).await;
     run.emit(&RunEvent::StepStarted { cycle, step: step.clone() })?;
     let began = run.monotonic();
     let ended = if step.tools.is_empty() { reason(run, &step).await } else { call_tools(run, &step).await };
@@ -175,19 +177,23 @@ async fn invoke(
     let pipeline = run.pipeline;
     let name = tool.name().to_owned();
     let limit = tool.timeout().unwrap_or(Duration::from_millis(pipeline.config.limits.tool_timeout));
+    let touch = Touch::of(&**tool);
+    run.until(|state| state.may_call(&step.id, touch)).await;
     let (cycle, scratchpad) = run.read(|state| (state.cycle(), state.scratchpad().clone()));
-    let context = Arc::new(ToolContext::new(
+    let context = ToolContext::new(
         Arc::clone(&pipeline.workspace),
         scratchpad,
         Arc::clone(&pipeline.setting),
         limit,
         pipeline.clock.now(),
-    ));
+    );
+    let context = Arc::new(context.noting(touch.notes));
     run.emit(&RunEvent::ToolStarted {
         cycle,
         step: step.id.clone(),
         tool: name.clone(),
         params: params.clone(),
+        effect: touch.effect,
     })?;
     run.warn_of_budgets()?;
     let kept = turn::is_recorded(run).then(|| params.clone());

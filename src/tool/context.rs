@@ -42,6 +42,8 @@ pub struct ToolContext {
     setting: Arc<Setting>,
     timeout: Duration,
     now: jiff::Timestamp,
+    /// Whether the scratchpad may be written.
+    notes: bool,
     seen: Mutex<Seen>,
 }
 
@@ -61,7 +63,13 @@ impl ToolContext {
         now: jiff::Timestamp,
     ) -> Self {
         let seen = Mutex::new(Seen { scratchpad, observations: Vec::new() });
-        Self { workspace, setting, timeout, now, seen }
+        Self { workspace, setting, timeout, now, notes: false, seen }
+    }
+
+    /// Returns the context of a call that may write the scratchpad if its tool says that it does.
+    #[must_use]
+    pub fn noting(self, notes: bool) -> Self {
+        Self { notes, ..self }
     }
 
     /// Returns what the call may read and write.
@@ -95,7 +103,13 @@ impl ToolContext {
     }
 
     /// Writes a scratchpad key.
+    ///
+    /// # Errors
+    /// The key belongs to the pipeline, or the tool does not say that it writes the scratchpad: then others do not wait for it.
     pub fn write_scratchpad(&self, key: &str, value: Value) -> Result<(), ScratchpadError> {
+        if !self.notes {
+            return Err(ScratchpadError::Undeclared);
+        }
         let mut seen = self.seen();
         seen.scratchpad.write(key, value.clone())?;
         seen.observations.push(Observation::Scratchpad { key: key.to_owned(), value });

@@ -18,21 +18,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use crate::outcome::Effect;
 pub use context::{Observation, ToolContext};
 pub use params::{ParamsError, check_params};
 pub use raw::RawSchema;
 pub use registry::{Registry, RegistryError};
 pub use schema::{ParameterDef, ParameterType, ToolSchema, ToolSchemaError};
 pub use scratchpad::{EXECUTION_SUMMARY, Scratchpad, ScratchpadError};
-
-/// What calling a tool may change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// Nothing outside the call.
-    Reads,
-    /// Files, processes, the network: when in doubt, this.
-    Writes,
-}
 
 /// Why a tool failed: a sentence for the model and the person, with its cause folded in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,6 +61,11 @@ pub trait Tool: Send + Sync + 'static {
         Effect::Writes
     }
 
+    /// Returns whether a call may write the scratchpad; that of a tool which does not say so is refused it.
+    fn notes(&self) -> bool {
+        false
+    }
+
     /// Performs one call. Dropping the future ends everything that the call started.
     fn call(
         &self,
@@ -87,6 +84,11 @@ pub trait AnyTool: Send + Sync {
 
     /// Returns what a call may change.
     fn effect(&self) -> Effect;
+
+    /// Returns whether a call may write the scratchpad.
+    fn notes(&self) -> bool {
+        false
+    }
 
     /// Returns the longest that a call may take, where that is not for `limits.toolTimeout` to say.
     fn timeout(&self) -> Option<Duration> {
@@ -141,6 +143,10 @@ impl<T: Tool> AnyTool for Erased<T> {
 
     fn effect(&self) -> Effect {
         self.tool.effect()
+    }
+
+    fn notes(&self) -> bool {
+        self.tool.notes()
     }
 
     fn invoke<'a>(

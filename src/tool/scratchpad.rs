@@ -13,6 +13,9 @@ pub enum ScratchpadError {
     /// The key belongs to the pipeline.
     #[error("the scratchpad key `{0}` is reserved: keys that begin with `_` can be read only")]
     Reserved(String),
+    /// The tool does not say that it writes.
+    #[error("the scratchpad can be written by tools that say so (`Tool::notes`), and this one does not")]
+    Undeclared,
 }
 
 /// The store, in the order in which keys were first written.

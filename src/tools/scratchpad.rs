@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::parameter::one_of;
 use crate::tool::ParameterType::String as Text;
-use crate::tool::{ScratchpadError, Tool, ToolContext, ToolError, ToolSchema};
+use crate::tool::{Effect, ScratchpadError, Tool, ToolContext, ToolError, ToolSchema};
 
 #[derive(Clone, Copy)]
 enum Action {
@@ -45,6 +45,14 @@ impl Tool for ScratchpadNotes {
         .required("action", Text, "`read` or `write`.")
         .required("key", Text, "Name of the entry, such as `api_endpoints`; keys that begin with `_` can be read only.")
         .optional("value", Text, "The text to store; `write` needs it, `read` ignores it.")
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Reads
+    }
+
+    fn notes(&self) -> bool {
+        true
     }
 
     async fn call(&self, args: Args, context: &ToolContext) -> Result<Returned, ToolError> {

@@ -33,7 +33,8 @@ impl Trial {
             Arc::new(Setting { environment, supervisor: None }),
             Duration::from_secs(600),
             jiff::Timestamp::from_second(1_700_000_000).unwrap(),
-        );
+        )
+        .noting(true);
         Self { folder, context }
     }
 

@@ -1,6 +1,8 @@
 //! Owns what a run may use up: what is left, what is running low, and the words for the end of each.
 
-use super::RunState;
+use std::collections::BTreeMap;
+
+use super::{Phase, RunState, Touch};
 use crate::config::Prices;
 use crate::outcome::{Cost, Reason, Usage};
 use crate::text;
@@ -36,6 +38,27 @@ pub struct Bounds {
     pub max_cost: Option<f64>,
     /// What models cost.
     pub prices: Prices,
+    /// Steps that may be under way at the same time.
+    pub max_parallel_steps: usize,
+    /// What calls of the tools may do, by name.
+    pub touches: BTreeMap<String, Touch>,
+}
+
+impl Default for Bounds {
+    /// Without an end, one step after the other.
+    fn default() -> Self {
+        Self {
+            turn: false,
+            until: Until::End,
+            max_cycles: u32::MAX,
+            max_tokens: u64::MAX,
+            max_tool_calls: None,
+            max_cost: None,
+            prices: Prices::default(),
+            max_parallel_steps: 1,
+            touches: BTreeMap::new(),
+        }
+    }
 }
 
 /// What calls under way may use up.
@@ -143,6 +166,20 @@ impl RunState {
     pub fn hold(&self, model: &str, usage: Usage) -> Held {
         let usd = self.bounds.prices.cost(&[(model.to_owned(), usage)].into()).usd;
         Held { calls: 1, tokens: usage.total(), usd: usd.unwrap_or_default() }
+    }
+
+    /// Returns how many steps may be under way at the same time: one, where there are fewer calls of tools left than the plan has, because then
+    /// the first steps are those that get them.
+    pub fn abreast_at_most(&self) -> usize {
+        let left = self.bounds.max_tool_calls.map(|limit| limit.saturating_sub(self.tool_calls));
+        let scarce = left.is_some_and(|left| left < self.schedule.calls_left() as u64);
+        if scarce { 1 } else { self.bounds.max_parallel_steps.max(1) }
+    }
+
+    /// Returns how many calls to models may be under way now.
+    pub fn abreast(&self) -> usize {
+        let steps = if self.phase == Phase::Executing { self.schedule.ready().len() } else { 1 };
+        steps.clamp(1, self.abreast_at_most())
     }
 
     /// Returns the words for the budget of tool calls once it allows no further one.

@@ -3,11 +3,14 @@
 //! No IO, no clock, no await: equal event lists give equal states. What an action does is the driver's business.
 
 mod budget;
+mod schedule;
 mod view;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub use budget::{Bounds, Held, Until};
+use schedule::Schedule;
+pub use schedule::Touch;
 
 use serde_json::{Value, json};
 
@@ -16,7 +19,7 @@ use crate::outcome::{
     Caution, CheckResult, Evaluation, LogEntry, PROTECTED, Reason, Settlement, StepResult, StepStatus,
     UsageReport, Verdict,
 };
-use crate::plan::{Plan, Step, graph};
+use crate::plan::{Plan, graph};
 use crate::prompt::Prompt;
 use crate::tool::{EXECUTION_SUMMARY, Scratchpad};
 use crate::turn::Assembled;
@@ -66,7 +69,7 @@ pub struct RunState {
     phase: Phase,
     cycle: u32,
     plan: Option<Plan>,
-    order: Vec<usize>,
+    schedule: Schedule,
     steps_prompt: Option<Prompt>,
     results: HashMap<String, StepResult>,
     finished: Vec<StepResult>,
@@ -104,7 +107,7 @@ impl RunState {
             phase: Phase::BetweenCycles,
             cycle: 0,
             plan: None,
-            order: Vec::new(),
+            schedule: Schedule::default(),
             steps_prompt: None,
             results: HashMap::new(),
             finished: Vec::new(),
@@ -155,15 +158,18 @@ impl RunState {
                 if let Some(entries) = scratchpad {
                     self.scratchpad = entries.clone().into();
                 }
-                self.order = order.iter().filter_map(|id| self.index_of(id)).collect();
+                if let Some(plan) = &self.plan {
+                    self.schedule = Schedule::of(plan, order, &self.bounds.touches);
+                }
                 self.phase = Phase::Executing;
             }
             RunEvent::ToolCompleted { step, wrote, .. } => {
                 self.written.extend(wrote.iter().map(|path| (path.clone(), step.clone())));
             }
             RunEvent::ScratchpadWritten { key, value, .. } => self.scratchpad.record(key, value.clone()),
-            RunEvent::LogRecorded { entry } => self.logs.push(entry.clone()),
+            RunEvent::LogRecorded { entry } => self.log(entry.clone()),
             RunEvent::StepCompleted { result, .. } => {
+                self.schedule.end(&result.step_id);
                 self.results.insert(result.step_id.clone(), result.clone());
             }
             RunEvent::ExecutionCompleted { results, .. } => self.finish_execution(results.as_deref()),
@@ -275,7 +281,7 @@ impl RunState {
         self.cycle = cycle;
         self.phase = Phase::Planning;
         self.plan = None;
-        self.order.clear();
+        self.schedule = Schedule::default();
         self.steps_prompt = None;
         self.results.clear();
         self.step_tokens.clear();
@@ -291,32 +297,37 @@ impl RunState {
     }
 
     fn in_order(&self) -> impl Iterator<Item = &StepResult> {
-        self.order.iter().filter_map(|at| self.results.get(&self.step(*at)?.id))
+        self.schedule.order().filter_map(|at| self.results.get(&self.step(at)?.id))
     }
 
-    fn index_of(&self, id: &str) -> Option<usize> {
-        self.plan.as_ref()?.steps.iter().position(|step| step.id == id)
-    }
-
-    fn ready_steps(&self) -> Vec<Action> {
-        let Some(plan) = &self.plan else {
-            return vec![Action::FinishExecution];
+    /// Adds an entry of a step after those of the steps before it, whichever came first, and any other at the end.
+    fn log(&mut self, entry: LogEntry) {
+        let rank = |entry: &LogEntry| entry.step.as_ref().and_then(|step| self.schedule.rank(step));
+        let at = match rank(&entry) {
+            None => self.logs.len(),
+            Some(own) => {
+                let later = |entry: &&LogEntry| rank(entry).is_some_and(|other| other > own);
+                self.logs.len() - self.logs[self.cycle_logs_from..].iter().rev().take_while(later).count()
+            }
         };
-        let open: Vec<usize> =
-            self.order.iter().copied().filter(|at| !self.results.contains_key(&plan.steps[*at].id)).collect();
-        if open.is_empty() {
-            return vec![Action::FinishExecution];
-        }
-        open.into_iter().filter_map(|at| self.readiness(at, &plan.steps[at])).collect()
+        self.logs.insert(at, entry);
     }
 
-    fn readiness(&self, at: usize, step: &Step) -> Option<Action> {
-        let ends: Vec<_> = step.dependencies.iter().map(|id| (id, self.results.get(id))).collect();
-        let failed = ends.iter().find(|(_, end)| end.is_some_and(|end| end.status == StepStatus::Failure));
-        if let Some((id, _)) = failed {
-            return Some(Action::SkipStep(at, (*id).clone()));
+    /// Returns the steps that may be under way: no more than there is room for, the earliest first.
+    fn ready_steps(&self) -> Vec<Action> {
+        if self.schedule.is_over() {
+            return vec![Action::FinishExecution];
         }
-        ends.iter().all(|(_, end)| end.is_some()).then_some(Action::RunStep(at))
+        self.schedule.ready().take(self.abreast_at_most()).filter_map(|at| self.readiness(at)).collect()
+    }
+
+    fn readiness(&self, at: usize) -> Option<Action> {
+        let failed =
+            |id: &&String| self.results.get(*id).is_some_and(|end| end.status == StepStatus::Failure);
+        Some(match self.step(at)?.dependencies.iter().find(failed) {
+            Some(id) => Action::SkipStep(at, id.clone()),
+            None => Action::RunStep(at),
+        })
     }
 }
 

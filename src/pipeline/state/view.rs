@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
 
-use super::{Phase, RunState, Until};
+use super::{Phase, RunState, Touch, Until};
 use crate::event::Role;
 use crate::outcome::{Caution, CheckResult, Evaluation, LogEntry, StepResult, UsageReport};
 use crate::plan::{Plan, Step};
@@ -66,6 +66,21 @@ impl RunState {
     /// Returns the step at an index of the plan.
     pub fn step(&self, index: usize) -> Option<&Step> {
         self.plan.as_ref()?.steps.get(index)
+    }
+
+    /// Returns whether a step may ask a model what is not known before earlier steps have ended.
+    pub fn may_ask(&self, step: &str) -> bool {
+        self.schedule.rank(step).is_none_or(|rank| self.schedule.may_ask(rank))
+    }
+
+    /// Returns whether a step may call a tool that does this.
+    pub fn may_call(&self, step: &str, touch: Touch) -> bool {
+        self.schedule.rank(step).is_none_or(|rank| self.schedule.may_call(rank, touch))
+    }
+
+    /// Returns the place of a step of this plan in the order in which steps run one after the other.
+    pub fn rank(&self, index: usize) -> Option<usize> {
+        self.schedule.rank(&self.step(index)?.id)
     }
 
     /// Returns the store that steps share.

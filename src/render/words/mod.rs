@@ -179,7 +179,7 @@ impl Words {
                 message.measures.extend(self.left());
                 Some(message)
             }
-            RunEvent::ToolStarted { cycle, step, tool, params } => {
+            RunEvent::ToolStarted { cycle, step, tool, params, .. } => {
                 let place = Place::step(*cycle, step, Some(tool));
                 Some(Message::new(place, Text::of(Tone::Plain, format!("called with {}", value(params)))))
             }

@@ -48,6 +48,10 @@ impl AnyTool for Guarded {
         self.tool.effect()
     }
 
+    fn notes(&self) -> bool {
+        self.tool.notes()
+    }
+
     fn timeout(&self) -> Option<Duration> {
         self.tool.timeout()
     }
