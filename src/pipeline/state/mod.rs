@@ -210,8 +210,9 @@ impl RunState {
                 self.context = Some((*cycle, context.clone()));
             }
             RunEvent::TurnCompleted { .. } => self.concluded = true,
-            RunEvent::ToolStarted { tool, .. } => {
+            RunEvent::ToolStarted { step, tool, .. } => {
                 self.tool_calls += 1;
+                self.schedule.call(step);
                 self.tools_called.insert(tool.clone());
             }
             RunEvent::Warning { code, message } => {
