@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 
 use crate::deed::Deed;
 
+/// More tokens than any case uses.
+const PLENTY: u64 = 1_000_000_000;
+
 /// What befalls a call to a model instead of an answer that is any good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
@@ -20,7 +23,12 @@ pub(crate) enum Fate {
     Cut,
     /// The script of a replay has no answer: the end of the run.
     Unscripted,
+    /// The answer is long, whichever of the calls it is: [`LONG`], as far as there is room.
+    Long,
 }
+
+/// What a long answer takes, in tokens.
+pub(crate) const LONG: u64 = 30_000;
 
 /// A step of a plan.
 #[derive(Clone)]
@@ -51,6 +59,8 @@ pub(crate) struct Case {
     pub(crate) abreast: usize,
     /// How many calls of tools more there may be than are planned, or fewer.
     pub(crate) spare_calls: Option<i64>,
+    /// Tokens.
+    pub(crate) budget: u64,
     /// Whether hooks stand around the steps.
     pub(crate) hooked: bool,
     /// From what it derives how long everything takes.
@@ -78,6 +88,7 @@ impl Case {
             passes: true,
             abreast,
             spare_calls: None,
+            budget: PLENTY,
             hooked: false,
             salt: 0,
         }
@@ -98,7 +109,7 @@ impl Case {
     pub(crate) fn limits(&self, abreast: usize) -> Value {
         let mut limits = json!({
             "maxCycles": self.plans.len(),
-            "maxTokens": 1_000_000_000,
+            "maxTokens": self.budget,
             "maxParallelSteps": abreast,
             "toolTimeout": Deed::LIMIT.as_millis() as u64,
         });
@@ -110,21 +121,27 @@ impl Case {
     }
 }
 
-/// Returns any case.
+/// Returns any case of one cycle with nothing around it.
 pub(crate) fn any_case() -> impl Strategy<Value = Case> {
-    let plans = prop_oneof![3 => vec(any_plan(), 1), 1 => vec(any_plan(), 2)];
-    let spare = prop_oneof![3 => Just(None), 1 => (-4..3_i64).prop_map(Some)];
-    let hooked = prop::bool::weighted(0.07);
-    (plans, prop::bool::weighted(0.9), 2..=8_usize, spare, hooked, any::<u64>()).prop_map(
-        |(plans, passes, abreast, spare_calls, hooked, salt)| Case {
-            plans,
-            passes,
-            abreast,
-            spare_calls,
-            hooked,
-            salt,
-        },
-    )
+    (any_plan(), 2..=8_usize, any::<u64>()).prop_map(|(plan, abreast, salt)| Case {
+        plans: vec![plan],
+        abreast,
+        salt,
+        ..Case::of(&[], 1)
+    })
+}
+
+/// Returns any case with up to two cycles, few calls of tools, or hooks.
+pub(crate) fn any_case_with_more() -> impl Strategy<Value = Case> {
+    let spare = prop_oneof![1 => Just(None), 2 => (-4..3_i64).prop_map(Some)];
+    let more = (proptest::option::of(any_plan()), any::<bool>(), spare, prop::bool::weighted(0.1));
+    (any_case(), more).prop_map(|(case, (second, passes, spare_calls, hooked))| Case {
+        plans: case.plans.iter().cloned().chain(second).collect(),
+        passes,
+        spare_calls,
+        hooked,
+        ..case
+    })
 }
 
 fn any_plan() -> impl Strategy<Value = Vec<Task>> {
@@ -139,7 +156,8 @@ fn any_plan() -> impl Strategy<Value = Vec<Task>> {
         let mut plan: Vec<(u8, Task)> = Vec::with_capacity(steps.len());
         for (at, (deeds, after, fate, place)) in steps.into_iter().enumerate() {
             // What it depends on comes before it here, and in the plan wherever its place is.
-            let after = after.iter().filter(|_| at > 0).map(|index| format!("s{}", index.index(at))).collect();
+            let after =
+                after.iter().filter(|_| at > 0).map(|index| format!("s{}", index.index(at))).collect();
             plan.push((place, Task { id: format!("s{at}"), deeds, after, fate }));
         }
         plan.sort_by_key(|(place, _)| *place);

@@ -108,8 +108,10 @@ impl Deed {
             Self::Survey => call.twice(|| NAMES.map(|name| read(call.root(), name)).concat()).await,
             Self::Recall => {
                 let keys = NAMES.into_iter().chain(["_execution_summary"]);
-                call.twice(|| keys.clone().map(|key| json!(call.context.read_scratchpad(key)).to_string()).collect())
-                    .await
+                call.twice(|| {
+                    keys.clone().map(|key| json!(call.context.read_scratchpad(key)).to_string()).collect()
+                })
+                .await
             }
             Self::Say => {
                 call.say("before");
@@ -199,7 +201,9 @@ impl Call<'_> {
     fn note(&self, key: &str) -> Result<Value, ToolError> {
         let before = self.context.read_scratchpad(key);
         let value = digest(&(json!(before).to_string(), self.text));
-        self.context.write_scratchpad(key, json!(format!("{value:x}"))).map_err(|e| ToolError::new(e.to_string()))?;
+        self.context
+            .write_scratchpad(key, json!(format!("{value:x}")))
+            .map_err(|e| ToolError::new(e.to_string()))?;
         Ok(json!(before))
     }
 

@@ -1,8 +1,7 @@
 //! Owns the models of the cases: what they answer is a function of what they are asked, so that any difference in that goes on into all that
 //! follows.
 
-use std::borrow::Cow;
-use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
@@ -10,11 +9,12 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use regex::Regex;
 use serde_json::{Value, json};
-use tepa::event::{Role, ToolUse};
+use tepa::event::{Purpose, Role, ToolUse};
 use tepa::outcome::Usage;
 use tepa::provider::{FinishReason, Provider, ProviderError, Request, Response, Watch};
+use tepa::tool::ToolSchema;
 
-use crate::case::{Case, Fate};
+use crate::case::{Case, Fate, LONG};
 use crate::deed::NAMES;
 
 /// Counts what is under way.
@@ -63,34 +63,62 @@ pub(crate) fn lag(of: &impl Hash) -> Duration {
 }
 
 /// What is sent, but for the longest answer and for how long steps took.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Asked {
-    pub(crate) purpose: String,
+    purpose: Purpose,
     model: String,
     system: String,
     messages: Vec<String>,
-    tool: String,
-    schema: String,
+    tool: Option<ToolSchema>,
+    schema: Option<Arc<Value>>,
 }
 
 impl Asked {
     /// Returns what a request asks.
     pub(crate) fn of(request: &Request) -> Self {
         static TOOK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"tokens, \d+ ms\)").unwrap());
-        let timeless = |text: &str| match TOOK.replace_all(text, "tokens, - ms)") {
-            Cow::Borrowed(_) => text.to_owned(),
-            Cow::Owned(text) => text,
+        let timeless = |text: &str| match request.purpose.role {
+            // Nobody else is shown times.
+            Role::Evaluator => TOOK.replace_all(text, "tokens, - ms)").into_owned(),
+            Role::Planner | Role::Executor => text.to_owned(),
         };
-        let messages = request.messages.iter();
         Self {
-            purpose: format!("{:?}", request.purpose),
+            purpose: request.purpose.clone(),
             model: request.model.clone(),
             system: request.system.clone(),
-            messages: messages.map(|said| format!("{:?}: {}", said.role, timeless(&said.content))).collect(),
-            tool: format!("{:?}", request.tool),
-            schema: json!(request.schema.as_deref()).to_string(),
+            messages: request.messages.iter().map(|said| timeless(&said.content)).collect(),
+            tool: request.tool.clone(),
+            schema: request.schema.clone(),
         }
     }
+
+    /// Returns the cycle and the step that it is asked for.
+    pub(crate) fn place(&self) -> (u64, Option<String>) {
+        (self.purpose.cycle.into(), self.purpose.step.clone())
+    }
+
+    /// Returns how much it is.
+    pub(crate) fn tokens(&self) -> u64 {
+        self.messages.iter().map(|said| said.len() as u64 / 4).sum()
+    }
+}
+
+impl Hash for Asked {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let tool = self.tool.as_ref().map(|tool| &tool.name);
+        (&self.purpose.step, self.purpose.cycle, &self.model, &self.system, &self.messages, tool)
+            .hash(hasher);
+    }
+}
+
+/// A request on its way.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent {
+    pub(crate) asked: Asked,
+    /// The longest answer, in tokens.
+    pub(crate) room: u64,
+    /// How many others were under way.
+    pub(crate) beside: usize,
 }
 
 /// All models.
@@ -98,20 +126,22 @@ pub(crate) struct Model {
     pub(crate) case: Arc<Case>,
     /// How long an answer takes, where that is not left to chance.
     pub(crate) lag: Option<Duration>,
-    pub(crate) requests: Arc<Mutex<Vec<Request>>>,
+    pub(crate) sent: Arc<Mutex<Vec<Sent>>>,
     pub(crate) busy: Arc<Busy>,
 }
 
 impl Model {
-    fn answer(&self, request: &Request, asked: &Asked, nth: usize) -> Result<Response, ProviderError> {
+    fn answer(&self, asked: &Asked, room: u64, nth: usize) -> Result<Response, ProviderError> {
         let number = digest(asked);
-        let purpose = &request.purpose;
+        let purpose = &asked.purpose;
         let fate = purpose.step.as_ref().and_then(|step| self.case.task(purpose.cycle, step).fate);
-        let fate = fate.filter(|(call, _)| *call == nth).map(|(_, fate)| fate);
+        let fate = fate.filter(|(call, fate)| *call == nth || *fate == Fate::Long).map(|(_, fate)| fate);
         match fate {
             Some(Fate::Broken) => return Err(ProviderError::Invalid(format!("broken at {number:x}"))),
-            Some(Fate::Unscripted) => return Err(ProviderError::Unscripted(format!("no reply to {number:x}"))),
-            Some(Fate::Silent | Fate::Cut) | None => {}
+            Some(Fate::Unscripted) => {
+                return Err(ProviderError::Unscripted(format!("no reply to {number:x}")));
+            }
+            Some(Fate::Silent | Fate::Cut | Fate::Long) | None => {}
         }
         let text = match purpose.role {
             Role::Planner => self.plan(purpose.cycle, number).to_string(),
@@ -119,20 +149,27 @@ impl Model {
                 let passes = self.case.passes && purpose.cycle as usize == self.case.plans.len();
                 let verdict = if passes { "pass" } else { "fail" };
                 let words = format!("because of {number:x}");
-                json!({"verdict": verdict, "confidence": 0.9, "feedback": words, "summary": words}).to_string()
+                json!({"verdict": verdict, "confidence": 0.9, "feedback": words, "summary": words})
+                    .to_string()
             }
-            Role::Executor if request.tool.is_none() && fate != Some(Fate::Silent) => format!("thought {number:x}"),
+            Role::Executor if asked.tool.is_none() && fate != Some(Fate::Silent) => {
+                format!("thought {number:x}")
+            }
             Role::Executor => String::new(),
         };
-        let tool = request.tool.as_ref().filter(|_| fate != Some(Fate::Silent));
+        let tool = asked.tool.as_ref().filter(|_| fate != Some(Fate::Silent));
         let name = NAMES[(number % NAMES.len() as u64) as usize];
         let tool_use = tool.map(|tool| ToolUse {
             id: "1".to_owned(),
             name: tool.name.clone(),
             input: json!({"name": name, "text": format!("{number:x}")}),
         });
-        let usage = Usage { input: self.reads(request), output: number % 40 + 1, ..Usage::default() };
-        let finish_reason = if fate == Some(Fate::Cut) { FinishReason::MaxTokens } else { FinishReason::EndTurn };
+        let wanted = if fate == Some(Fate::Long) { LONG } else { number % 40 + 1 };
+        let usage = Usage { input: asked.tokens(), output: wanted.min(room), ..Usage::default() };
+        let is_cut = fate == Some(Fate::Cut) || wanted > room;
+        // Half of an answer is none.
+        let text = if wanted > room { text[..text.len() / 2].to_owned() } else { text };
+        let finish_reason = if is_cut { FinishReason::MaxTokens } else { FinishReason::EndTurn };
         Ok(Response { text, tool_use: tool_use.into_iter().collect(), usage, finish_reason })
     }
 
@@ -157,7 +194,7 @@ impl Provider for Model {
     }
 
     fn reads(&self, request: &Request) -> u64 {
-        Asked::of(request).messages.iter().map(|said| said.len() as u64 / 4).sum()
+        Asked::of(request).tokens()
     }
 
     fn complete<'a>(
@@ -165,19 +202,15 @@ impl Provider for Model {
         request: &'a Request,
         _: &'a dyn Watch,
     ) -> BoxFuture<'a, Result<Response, ProviderError>> {
-        let purpose = &request.purpose;
-        let of_step = |earlier: &&Request| {
-            (earlier.purpose.cycle, &earlier.purpose.step) == (purpose.cycle, &purpose.step)
-        };
-        let mut requests = self.requests.lock().unwrap();
-        let nth = requests.iter().filter(of_step).count();
-        requests.push(request.clone());
-        drop(requests);
+        let asked = Asked::of(request);
+        let mut sent = self.sent.lock().unwrap();
+        let nth = sent.iter().filter(|earlier| earlier.asked.place() == asked.place()).count();
+        sent.push(Sent { asked: asked.clone(), room: request.max_tokens, beside: self.busy.now() });
+        drop(sent);
         Box::pin(async move {
             let _busy = self.busy.enter();
-            let asked = Asked::of(request);
             tokio::time::sleep(self.lag.unwrap_or_else(|| lag(&(self.case.salt, &asked)))).await;
-            self.answer(request, &asked, nth)
+            self.answer(&asked, request.max_tokens, nth)
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,16 +10,16 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tepa::event::{Clock, RunEvent};
 use tepa::hook::{HookBus, PostStep, PreStep};
+use tepa::outcome::{Reason, StepResult};
 use tepa::pipeline::{Cancel, Cause, Finished};
-use tepa::provider::Request;
 use tepa::workspace::Workspace;
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
 use crate::case::Case;
 use crate::deed;
-use crate::model::{Asked, Busy, Model};
-use crate::support::{Bench, Events, files_below, resolve};
+use crate::model::{Asked, Busy, Model, Sent};
+use crate::support::{Bench, Events, files_below, resolve, text};
 
 const PROMPT: &str = "goal: Do it.\ncontext: {}\nexpectedOutput: It is done.\n";
 
@@ -67,11 +68,11 @@ impl Ground {
         let _context = runtime.enter();
         let began = Instant::now();
         let [models, tools] = [(); 2].map(|()| Arc::new(Busy::default()));
-        let requests = Arc::new(Mutex::new(Vec::new()));
+        let sent = Arc::new(Mutex::new(Vec::new()));
         let model = Model {
             case: Arc::new(case.clone()),
             lag: odds.lag,
-            requests: Arc::clone(&requests),
+            sent: Arc::clone(&sent),
             busy: Arc::clone(&models),
         };
         bench.folder = tempfile::tempdir().unwrap();
@@ -82,7 +83,7 @@ impl Ground {
         bench.pipeline.config.limits = resolve(&json!({"limits": case.limits(abreast)})).limits;
         bench.pipeline.clock = Arc::new(VirtualClock(began));
         bench.pipeline.hooks = if case.hooked { hooks() } else { HookBus::default() };
-        let (finished, took) = runtime.block_on(async {
+        let (finished, took, files) = runtime.block_on(async {
             let cancel = Cancel::default();
             let stop = async {
                 match odds.cancelled_after {
@@ -97,16 +98,23 @@ impl Ground {
                 () = stop => unreachable!(),
             };
             let took = began.elapsed();
+            let files = contents(bench.folder.path());
             // What was left running would go on now.
             tokio::time::sleep(FOR_EVER).await;
-            (finished.ok(), took)
+            (finished.ok(), took, files)
         });
         assert_eq!((models.now(), tools.now()), (0, 0), "something was left running");
-        let requests = std::mem::take(&mut *requests.lock().unwrap());
-        let files = files_below(bench.folder.path()).into_iter();
-        let files = files.map(|path| (path.display().to_string(), fs::read(bench.folder.path().join(path)).unwrap()));
-        Ran { finished, took, requests, files: files.collect(), events: bench.events.all(), most: models.most() }
+        assert_eq!(contents(bench.folder.path()), files, "something was written after the end");
+        let sent = std::mem::take(&mut *sent.lock().unwrap());
+        Ran { finished, took, sent, files, events: bench.events.all(), most: models.most() }
     }
+}
+
+fn contents(folder: &Path) -> BTreeMap<String, String> {
+    let content = |path: PathBuf| {
+        (text(path.as_os_str().as_encoded_bytes()), text(&fs::read(folder.join(path)).unwrap()))
+    };
+    files_below(folder).into_iter().map(content).collect()
 }
 
 /// Hooks that can tell in which order they were asked.
@@ -134,11 +142,37 @@ pub(crate) struct Ran {
     pub(crate) finished: Option<Finished>,
     /// By the clock that only waiting moves.
     pub(crate) took: Duration,
-    pub(crate) requests: Vec<Request>,
-    pub(crate) files: BTreeMap<String, Vec<u8>>,
+    pub(crate) sent: Vec<Sent>,
+    pub(crate) files: BTreeMap<String, String>,
     pub(crate) events: Vec<RunEvent>,
     /// How many calls to models were under way at once.
     pub(crate) most: usize,
+}
+
+impl Ran {
+    /// Returns why it ended.
+    pub(crate) fn reason(&self) -> Option<Reason> {
+        self.finished.as_ref().map(|finished| finished.settlement.reason())
+    }
+
+    /// Returns what was asked for a step.
+    pub(crate) fn sent_for(&self, step: &str) -> impl Iterator<Item = &Sent> {
+        self.sent.iter().filter(move |sent| sent.asked.place().1.as_deref() == Some(step))
+    }
+
+    /// Returns how a step ended.
+    pub(crate) fn result_of(&self, step: &str) -> Option<&StepResult> {
+        self.events.iter().find_map(|event| match event {
+            RunEvent::StepCompleted { result, .. } if result.step_id == step => Some(result),
+            _ => None,
+        })
+    }
+
+    /// Returns how many calls to models were given up before they were answered.
+    pub(crate) fn abandoned(&self) -> usize {
+        let given_up = |event: &&RunEvent| matches!(event, RunEvent::LlmCompleted { error: Some(error), .. } if error.starts_with("abandoned"));
+        self.events.iter().filter(given_up).count()
+    }
 }
 
 /// A cycle and a step in it.
@@ -148,7 +182,7 @@ type Place = (u64, Option<String>);
 #[derive(Default)]
 struct Facts {
     events: BTreeMap<Place, Vec<Value>>,
-    requests: BTreeMap<Place, Vec<Asked>>,
+    asked: BTreeMap<Place, Vec<Asked>>,
     logs: Vec<Value>,
     tokens: u64,
 }
@@ -179,9 +213,9 @@ impl Ran {
         same("settlement", &one.settlement, &two.settlement)?;
         same("files", &self.files, &other.files)?;
         same("tokens", &mine.tokens, &(theirs.tokens - in_vain))?;
-        let places = theirs.events.keys().chain(theirs.requests.keys()).chain(mine.events.keys());
+        let places = theirs.events.keys().chain(theirs.asked.keys()).chain(mine.events.keys());
         for place in places.filter(|place| !vain(place)) {
-            same(&format!("requests of {place:?}"), &mine.requests.get(place), &theirs.requests.get(place))?;
+            same(&format!("requests of {place:?}"), &mine.asked.get(place), &theirs.asked.get(place))?;
             same(&format!("events of {place:?}"), &mine.events.get(place), &theirs.events.get(place))?;
         }
         let logs = theirs.logs.into_iter().filter(|entry| {
@@ -210,21 +244,25 @@ impl Ran {
                 facts.logs = event["result"]["logs"].as_array().cloned().unwrap_or_default();
                 continue;
             }
-            let step = [&event["step"], &event["step"]["id"], &event["result"]["stepId"], &event["entry"]["step"]];
+            let step =
+                [&event["step"], &event["step"]["id"], &event["result"]["stepId"], &event["entry"]["step"]];
             let step = step.into_iter().find_map(Value::as_str).map(str::to_owned);
             let cycle = event["cycle"].as_u64().or(event["entry"]["cycle"].as_u64()).unwrap_or_default();
             facts.events.entry((cycle, step)).or_default().push(event);
         }
-        for request in &self.requests {
-            let place = (request.purpose.cycle.into(), request.purpose.step.clone());
-            facts.requests.entry(place).or_default().push(Asked::of(request));
+        for Sent { asked, .. } in &self.sent {
+            facts.asked.entry(asked.place()).or_default().push(asked.clone());
         }
         facts
     }
 }
 
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, one: &T, other: &T) -> Result<(), String> {
-    if one == other { Ok(()) } else { Err(format!("{what}:\none after the other {one:#?}\nside by side {other:#?}")) }
+    if one == other {
+        Ok(())
+    } else {
+        Err(format!("{what}:\none after the other {one:#?}\nside by side {other:#?}"))
+    }
 }
 
 fn tokens_of(event: &Value) -> u64 {
