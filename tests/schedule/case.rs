@@ -12,6 +12,9 @@ use crate::deed::Deed;
 /// More tokens than any case uses.
 const PLENTY: u64 = 1_000_000_000;
 
+/// The longest answer that no share cuts, in tokens.
+pub(crate) const ENOUGH: u64 = 4_000;
+
 /// What befalls a call to a model instead of an answer that is any good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
@@ -61,6 +64,8 @@ pub(crate) struct Case {
     pub(crate) spare_calls: Option<i64>,
     /// Tokens.
     pub(crate) budget: u64,
+    /// The longest that an answer is of itself, in tokens.
+    pub(crate) longest: u64,
     /// Whether hooks stand around the steps.
     pub(crate) hooked: bool,
     /// From what it derives how long everything takes.
@@ -89,6 +94,7 @@ impl Case {
             abreast,
             spare_calls: None,
             budget: PLENTY,
+            longest: 40,
             hooked: false,
             salt: 0,
         }
@@ -142,6 +148,12 @@ pub(crate) fn any_case_with_more() -> impl Strategy<Value = Case> {
         hooked,
         ..case
     })
+}
+
+/// Returns any case whose answers have some length, with or without one that is more than the shares of steps that go together are worth.
+pub(crate) fn any_case_that_talks() -> impl Strategy<Value = Case> {
+    let longest = select(&[40, ENOUGH, ENOUGH, 5 * ENOUGH][..]);
+    (any_case(), longest).prop_map(|(case, longest)| Case { longest, ..case })
 }
 
 fn any_plan() -> impl Strategy<Value = Vec<Task>> {

@@ -164,7 +164,7 @@ impl Model {
             name: tool.name.clone(),
             input: json!({"name": name, "text": format!("{number:x}")}),
         });
-        let wanted = if fate == Some(Fate::Long) { LONG } else { number % 40 + 1 };
+        let wanted = if fate == Some(Fate::Long) { LONG } else { number % self.case.longest + 1 };
         let usage = Usage { input: asked.tokens(), output: wanted.min(room), ..Usage::default() };
         let is_cut = fate == Some(Fate::Cut) || wanted > room;
         // Half of an answer is none.

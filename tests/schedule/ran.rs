@@ -1,6 +1,7 @@
 //! Owns one run of a case on a clock that only waiting moves, and the comparison of two of them.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -155,6 +156,11 @@ impl Ran {
         self.finished.as_ref().map(|finished| finished.settlement.reason())
     }
 
+    /// Returns the tokens of all calls; 0 if it did not end.
+    pub(crate) fn tokens_used(&self) -> u64 {
+        self.finished.as_ref().map_or(0, |finished| finished.result.tokens_used)
+    }
+
     /// Returns what was asked for a step.
     pub(crate) fn sent_for(&self, step: &str) -> impl Iterator<Item = &Sent> {
         self.sent.iter().filter(move |sent| sent.asked.place().1.as_deref() == Some(step))
@@ -215,13 +221,15 @@ impl Ran {
         same("tokens", &mine.tokens, &(theirs.tokens - in_vain))?;
         let places = theirs.events.keys().chain(theirs.asked.keys()).chain(mine.events.keys());
         for place in places.filter(|place| !vain(place)) {
-            same(&format!("requests of {place:?}"), &mine.asked.get(place), &theirs.asked.get(place))?;
-            same(&format!("events of {place:?}"), &mine.events.get(place), &theirs.events.get(place))?;
+            let [my_asked, their_asked] = [&mine, &theirs].map(|facts| facts.asked.get(place));
+            same_list(&format!("requests of {place:?}"), my_asked, their_asked)?;
+            let [my_events, their_events] = [&mine, &theirs].map(|facts| facts.events.get(place));
+            same_list(&format!("events of {place:?}"), my_events, their_events)?;
         }
-        let logs = theirs.logs.into_iter().filter(|entry| {
+        let logs = theirs.logs.iter().cloned().filter(|entry| {
             !vain(&(entry["cycle"].as_u64().unwrap(), entry["step"].as_str().map(str::to_owned)))
         });
-        same("logs", &mine.logs, &logs.collect())?;
+        same_list("logs", Some(&mine.logs), Some(&logs.collect()))?;
         let result = |finished: &Finished| {
             let mut result = timeless(json!(finished.result));
             if stopped {
@@ -257,12 +265,22 @@ impl Ran {
     }
 }
 
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, one: &T, other: &T) -> Result<(), String> {
+fn same<T: PartialEq + Debug>(what: &str, one: &T, other: &T) -> Result<(), String> {
     if one == other {
-        Ok(())
-    } else {
-        Err(format!("{what}:\none after the other {one:#?}\nside by side {other:#?}"))
+        return Ok(());
     }
+    Err(format!("{what}:\none after the other {one:#?}\nside by side {other:#?}"))
+}
+
+/// Compares lists, and shows of them only where they differ first.
+fn same_list<T: PartialEq + Debug>(
+    what: &str,
+    one: Option<&Vec<T>>,
+    other: Option<&Vec<T>>,
+) -> Result<(), String> {
+    let [one, other] = [one, other].map(|list| list.map(Vec::as_slice).unwrap_or_default());
+    let at = (0..one.len().max(other.len())).find(|at| one.get(*at) != other.get(*at));
+    at.map_or(Ok(()), |at| same(&format!("{what}, at {at}"), &one.get(at), &other.get(at)))
 }
 
 fn tokens_of(event: &Value) -> u64 {
@@ -272,10 +290,13 @@ fn tokens_of(event: &Value) -> u64 {
     ["input", "output"].iter().filter_map(|key| event["usage"][key].as_u64()).sum()
 }
 
-/// Returns the same without times, and without what says how many steps go together.
+/// Returns the same without times, without how much was used by the time that somebody was told, and without what says how many steps go together.
 fn timeless(mut value: Value) -> Value {
     match &mut value {
         Value::Object(fields) => {
+            if fields.get("code").is_some_and(|code| code == "token_budget_low") {
+                fields.shift_remove("message");
+            }
             fields.retain(|key, _| !["durationMs", "timestamp", "maxParallelSteps"].contains(&key.as_str()));
             fields.values_mut().for_each(|field| *field = timeless(field.take()));
         }
