@@ -109,7 +109,7 @@ fn claim(state: &RunState, asks: Asks<'_>, held: Held) -> Claim {
     let asking = if alone { 1 } else { (state.abreast() as u64).saturating_sub(held.calls.into()).max(1) };
     let fair = (room.saturating_add(reads) / asking).saturating_sub(reads).min(MAX_OUTPUT);
     let output = match fair {
-        enough if enough >= longest.min(ENOUGH) => enough,
+        ENOUGH.. => fair,
         // Too little for all of them: one after the other, each with everything.
         _ if held.calls > 0 => return Claim::Later,
         _ => longest,
