@@ -1,7 +1,7 @@
 //! Owns what calls under way may still use up: as long as one has not ended, nobody else may spend its share.
 //!
 //! A call reserves what it will read and the longest answer it may give. One that finds too little left beside the calls under way
-//! waits for them; one that finds too little left at all is not made.
+//! waits for them, and those that come after it wait for it; one that finds too little left at all is not made.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -22,6 +22,8 @@ const ENOUGH: u64 = 4_000;
 pub(super) struct Reserves {
     held: Mutex<Held>,
     freed: Notify,
+    /// Held by the call that is the next to get its share.
+    turn: tokio::sync::Mutex<()>,
 }
 
 impl Reserves {
@@ -46,18 +48,17 @@ impl Drop for Share<'_> {
         let mut all = self.reserves.held();
         *all = all.less(self.held);
         drop(all);
-        self.reserves.freed.notify_waiters();
+        self.reserves.freed.notify_one();
     }
 }
 
 impl Reserves {
     /// Returns a share as soon as `claim` grants one beside what others hold.
+    ///
+    /// Calls get theirs in the order in which they come: one that needs much would otherwise wait for as long as others come that need little.
     async fn share(&self, claim: impl Fn(Held) -> Claim) -> Result<Share<'_>, Stop> {
+        let _turn = self.turn.lock().await;
         loop {
-            // Before looking: a share that is given back in between must not be missed.
-            let freed = self.freed.notified();
-            tokio::pin!(freed);
-            freed.as_mut().enable();
             {
                 let mut all = self.held();
                 match claim(*all) {
@@ -69,7 +70,7 @@ impl Reserves {
                     Claim::Later => {}
                 }
             }
-            freed.await;
+            self.freed.notified().await;
         }
     }
 }
@@ -132,11 +133,13 @@ impl Run<'_> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
     use serde_json::json;
 
     use super::*;
     use crate::event::{Purpose, Role, RunEvent};
     use crate::pipeline::state::Bounds;
+    use crate::plan::{Plan, Step};
     use crate::prompt::{ExpectedOutput, Prompt};
 
     /// A dollar for a million tokens, in and out: money and tokens are then the same numbers.
@@ -150,6 +153,36 @@ mod tests {
         let prices = crate::config::Catalog::load().unwrap().prices(&pricing);
         let bounds = Bounds { max_cycles: 1, max_tokens, max_cost, prices, ..Bounds::default() };
         RunState::new(prompt, bounds)
+    }
+
+    /// The same with so many steps that may go together.
+    fn executing(max_tokens: u64, steps: usize) -> RunState {
+        let state = state(max_tokens, None);
+        let step = |id: usize| Step {
+            id: id.to_string(),
+            description: String::new(),
+            tools: Vec::new(),
+            expected_outcome: String::new(),
+            dependencies: Vec::new(),
+            model: None,
+        };
+        let plan =
+            Plan { reasoning: String::new(), estimated_tokens: 0.0, steps: (0..steps).map(step).collect() };
+        let order = plan.steps.iter().map(|step| step.id.clone()).collect();
+        let mut state = RunState::new(
+            state.prompt().clone(),
+            Bounds { max_tokens, max_parallel_steps: steps, ..Bounds::default() },
+        );
+        state.apply(&RunEvent::CycleStarted { cycle: 1 });
+        state.apply(&RunEvent::PlanCompleted { cycle: 1, plan, tokens_used: 0, duration_ms: 0 });
+        state.apply(&RunEvent::ExecutionStarted {
+            cycle: 1,
+            order,
+            plan: None,
+            prompt: None,
+            scratchpad: None,
+        });
+        state
     }
 
     fn charged(usage: Usage) -> RunEvent {
@@ -212,5 +245,71 @@ mod tests {
             let spent = state.cost().usd.unwrap();
             assert!(spent <= limit * (1.0 + 1e-9), "{spent} of {limit}");
         }
+    }
+
+    const ASKS: Asks = Asks { model: "m", reads: 100, alone: false };
+
+    #[test]
+    fn calls_abreast_have_equal_shares_and_no_share_that_is_not_worth_it() {
+        for (budget, expected) in [
+            // Plenty for each.
+            (1_000_000, vec![Some(MAX_OUTPUT); 4]),
+            (40_000, vec![Some(9_900); 4]),
+            // One after the other, each with everything.
+            (16_000, vec![Some(15_900), None, None, None]),
+            (200, vec![Some(100), None, None, None]),
+        ] {
+            let (state, reserves) = (executing(budget, 4), Reserves::default());
+            let mut shares = Vec::new();
+            for _ in 0..4 {
+                let asked = reserves.share(|held| claim(&state, ASKS, held));
+                shares
+                    .push(asked.now_or_never().map(|share| share.unwrap_or_else(|stop| panic!("{stop:?}"))));
+            }
+            let output = |share: &Option<Share>| share.as_ref().map(|share| share.output);
+            assert_eq!(shares.iter().map(output).collect::<Vec<_>>(), expected, "{budget}");
+            assert!(reserves.held().tokens <= budget);
+        }
+    }
+
+    #[test]
+    fn nobody_overtakes_a_call_that_waits_for_more() {
+        let (state, reserves) = (executing(64_000, 4), Reserves::default());
+        let ask = |asks: Asks<'static>| {
+            let state = &state;
+            Box::pin(reserves.share(move |held| claim(state, asks, held)))
+        };
+        let got = |share: Option<Result<Share<'_>, Stop>>| share.map(|share| share.map(|share| share.output));
+        let under_way = [ask(ASKS), ask(ASKS)].map(|share| share.now_or_never().unwrap().ok().unwrap());
+        let mut alone = ask(Asks { alone: true, ..ASKS });
+        assert!((&mut alone).now_or_never().is_none());
+        let mut later = ask(ASKS);
+        for share in under_way {
+            assert!((&mut later).now_or_never().is_none(), "there would be room for it");
+            assert!((&mut alone).now_or_never().is_none());
+            drop(share);
+        }
+        assert!((&mut later).now_or_never().is_none());
+        let whole = alone.now_or_never().unwrap().ok().unwrap();
+        assert!(whole.is_whole && whole.output == 63_900);
+        assert!((&mut later).now_or_never().is_none());
+        drop(whole);
+        assert_eq!(got(later.now_or_never()), Some(Ok(15_900)));
+    }
+
+    #[test]
+    fn a_call_that_is_given_up_while_it_waits_keeps_nobody_waiting() {
+        let (state, reserves) = (executing(64_000, 4), Reserves::default());
+        let ask = |asks: Asks<'static>| {
+            let state = &state;
+            Box::pin(reserves.share(move |held| claim(state, asks, held)))
+        };
+        let _under_way = ask(ASKS).now_or_never();
+        let mut alone = ask(Asks { alone: true, ..ASKS });
+        assert!((&mut alone).now_or_never().is_none());
+        let mut later = ask(ASKS);
+        assert!((&mut later).now_or_never().is_none());
+        drop(alone);
+        assert!(later.now_or_never().is_some());
     }
 }
