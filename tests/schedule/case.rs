@@ -5,7 +5,7 @@ use std::fmt;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use serde_json::{Value, json};
+use tepa::config::Limits;
 
 use crate::deed::Deed;
 
@@ -61,7 +61,7 @@ pub(crate) struct Case {
     /// How many steps may be under way together.
     pub(crate) abreast: usize,
     /// How many calls of tools more there may be than are planned, or fewer.
-    pub(crate) spare_calls: Option<i64>,
+    pub(crate) spare_calls: Option<isize>,
     /// Tokens.
     pub(crate) budget: u64,
     /// The longest that an answer is of itself, in tokens.
@@ -112,18 +112,16 @@ impl Case {
     }
 
     /// Returns the limits that it runs under with so many steps together.
-    pub(crate) fn limits(&self, abreast: usize) -> Value {
-        let mut limits = json!({
-            "maxCycles": self.plans.len(),
-            "maxTokens": self.budget,
-            "maxParallelSteps": abreast,
-            "toolTimeout": Deed::LIMIT.as_millis() as u64,
-        });
-        if let Some(spare) = self.spare_calls {
-            let planned: usize = self.plans.iter().flatten().map(|task| task.deeds.len()).sum();
-            limits["maxToolCalls"] = json!((planned as i64 + spare).max(1));
+    pub(crate) fn limits(&self, abreast: usize, usual: &Limits) -> Limits {
+        let planned: usize = self.plans.iter().flatten().map(|task| task.deeds.len()).sum();
+        Limits {
+            max_cycles: self.plans.len().try_into().unwrap(),
+            max_tokens: self.budget,
+            max_parallel_steps: abreast,
+            tool_timeout: Deed::LIMIT.as_millis().try_into().unwrap(),
+            max_tool_calls: self.spare_calls.map(|spare| planned.saturating_add_signed(spare).max(1) as u64),
+            ..usual.clone()
         }
-        limits
     }
 }
 
@@ -139,7 +137,7 @@ pub(crate) fn any_case() -> impl Strategy<Value = Case> {
 
 /// Returns any case with up to two cycles, few calls of tools, or hooks.
 pub(crate) fn any_case_with_more() -> impl Strategy<Value = Case> {
-    let spare = prop_oneof![1 => Just(None), 2 => (-4..3_i64).prop_map(Some)];
+    let spare = prop_oneof![1 => Just(None), 2 => (-4..3_isize).prop_map(Some)];
     let more = (proptest::option::of(any_plan()), any::<bool>(), spare, prop::bool::weighted(0.1));
     (any_case(), more).prop_map(|(case, (second, passes, spare_calls, hooked))| Case {
         plans: case.plans.iter().cloned().chain(second).collect(),

@@ -161,7 +161,7 @@ fn no_step_holds_a_place_that_one_before_it_needs() {
 
 #[test]
 fn what_stops_a_run_in_a_step_lets_the_steps_before_it_end() {
-    let case = Case::of(&["first survey,put", "second note", "stops", "asked", "writes put"], 5);
+    let case = Case::of(&["first survey,put", "second peek", "stops", "asked", "writes put"], 5);
     let ran = alike_at_any_speed(&case.with("stops", Fate::Unscripted));
     for [_, other] in &ran {
         let ended = other.events.iter().filter_map(|event| match event {

@@ -56,10 +56,14 @@ pub(crate) fn digest(of: &impl Hash) -> u64 {
     hasher.finish()
 }
 
+/// Returns one of several, by a number that derives from something.
+fn pick<T: Copy>(several: &[T], number: u64) -> T {
+    several[usize::try_from(number % several.len() as u64).unwrap()]
+}
+
 /// Returns how long something takes; often as long as something else.
 pub(crate) fn lag(of: &impl Hash) -> Duration {
-    let ways = [0, 0, 1, 50, 50, 51, 100, 200, 333];
-    Duration::from_millis(ways[(digest(of) % ways.len() as u64) as usize])
+    Duration::from_millis(pick(&[0, 0, 1, 50, 50, 51, 100, 200, 333], digest(of)))
 }
 
 /// What is sent, but for the longest answer and for how long steps took.
@@ -158,7 +162,7 @@ impl Model {
             Role::Executor => String::new(),
         };
         let tool = asked.tool.as_ref().filter(|_| fate != Some(Fate::Silent));
-        let name = NAMES[(number % NAMES.len() as u64) as usize];
+        let name = pick(&NAMES, number);
         let tool_use = tool.map(|tool| ToolUse {
             id: "1".to_owned(),
             name: tool.name.clone(),

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use crate::case::Case;
 use crate::deed;
 use crate::model::{Asked, Busy, Model, Sent};
-use crate::support::{Bench, Events, files_below, resolve, text};
+use crate::support::{Bench, Events, files_below, text};
 
 const PROMPT: &str = "goal: Do it.\ncontext: {}\nexpectedOutput: It is done.\n";
 
@@ -81,7 +81,8 @@ impl Ground {
         bench.pipeline.workspace = Arc::new(Workspace::open(bench.folder.path()).unwrap());
         bench.pipeline.provider = Arc::new(model);
         bench.pipeline.tools = deed::tools(case.salt, &tools);
-        bench.pipeline.config.limits = resolve(&json!({"limits": case.limits(abreast)})).limits;
+        let limits = &mut bench.pipeline.config.limits;
+        *limits = case.limits(abreast, limits);
         bench.pipeline.clock = Arc::new(VirtualClock(began));
         bench.pipeline.hooks = if case.hooked { hooks() } else { HookBus::default() };
         let (finished, took, files) = runtime.block_on(async {
@@ -176,7 +177,10 @@ impl Ran {
 
     /// Returns how many calls to models were given up before they were answered.
     pub(crate) fn abandoned(&self) -> usize {
-        let given_up = |event: &&RunEvent| matches!(event, RunEvent::LlmCompleted { error: Some(error), .. } if error.starts_with("abandoned"));
+        let given_up = |event: &&RunEvent| match event {
+            RunEvent::LlmCompleted { error: Some(error), .. } => error.starts_with("abandoned"),
+            _ => false,
+        };
         self.events.iter().filter(given_up).count()
     }
 }
@@ -205,7 +209,7 @@ impl Ran {
         let (mine, theirs) = (self.facts(), other.facts());
         let stopped = one.settlement.status().is_none() || one.result.error.is_some();
         let vain = |place: &Place| stopped && place.1.is_some() && !mine.events.contains_key(place);
-        let mut in_vain = 0;
+        let mut wasted = 0;
         for (place, events) in theirs.events.iter().filter(|(place, _)| vain(place)) {
             for event in events {
                 let changes = event["type"] == "tool.started" && event["effect"] == "writes"
@@ -213,12 +217,12 @@ impl Ran {
                 if changes {
                     return Err(format!("{place:?} comes after the end, and changed something: {event}"));
                 }
-                in_vain += tokens_of(event);
+                wasted += tokens_of(event);
             }
         }
         same("settlement", &one.settlement, &two.settlement)?;
         same("files", &self.files, &other.files)?;
-        same("tokens", &mine.tokens, &(theirs.tokens - in_vain))?;
+        same("tokens", &mine.tokens, &(theirs.tokens - wasted))?;
         let places = theirs.events.keys().chain(theirs.asked.keys()).chain(mine.events.keys());
         for place in places.filter(|place| !vain(place)) {
             let [my_asked, their_asked] = [&mine, &theirs].map(|facts| facts.asked.get(place));
@@ -226,10 +230,11 @@ impl Ran {
             let [my_events, their_events] = [&mine, &theirs].map(|facts| facts.events.get(place));
             same_list(&format!("events of {place:?}"), my_events, their_events)?;
         }
-        let logs = theirs.logs.iter().cloned().filter(|entry| {
-            !vain(&(entry["cycle"].as_u64().unwrap(), entry["step"].as_str().map(str::to_owned)))
-        });
-        same_list("logs", Some(&mine.logs), Some(&logs.collect()))?;
+        let is_vain = |entry: &&Value| {
+            vain(&(entry["cycle"].as_u64().unwrap(), entry["step"].as_str().map(str::to_owned)))
+        };
+        let logs = theirs.logs.iter().filter(|entry| !is_vain(entry)).cloned().collect();
+        same_list("logs", Some(&mine.logs), Some(&logs))?;
         let result = |finished: &Finished| {
             let mut result = timeless(json!(finished.result));
             if stopped {
