@@ -5,6 +5,7 @@ mod doctor;
 mod help;
 mod init;
 mod layers;
+mod resume;
 mod schema;
 mod settings;
 mod validate;
@@ -23,8 +24,9 @@ pub(super) use self::config::ConfigArguments;
 pub(super) use self::doctor::DoctorArguments;
 pub(super) use self::init::InitArguments;
 pub(super) use self::layers::{LayerArguments, Voices};
+pub(super) use self::resume::ResumeArguments;
 pub(super) use self::schema::{SchemaArgument, SchemaArguments};
-pub(super) use self::settings::{EndingArguments, SettingArguments, WorkArguments};
+pub(super) use self::settings::{EndingArguments, SettingArguments, TellingArguments, WorkArguments};
 pub(super) use self::validate::{FaultOutputArgument, KindArgument, ValidateArguments};
 pub(super) use self::values::{
     ColorArgument, LoggingLevelArgument, Named, OutputArgument, PlanFormat, Rules, ToolOutputArgument,
@@ -292,6 +294,9 @@ pub(super) enum RunsCommand {
     /// Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step
     #[command(after_help = format!("{}\n\n{EXIT_CODES}", help::RUNS_EVALUATE))]
     Evaluate(Box<EvaluateArguments>),
+    /// Go on with a run that broke off or was ended by a limit: what is done is not done again
+    #[command(after_help = format!("{}\n\n{EXIT_CODES}", help::RUNS_RESUME))]
+    Resume(Box<ResumeArguments>),
     /// Draw the last plan of a run
     #[command(after_help = help::RUNS_PLAN)]
     Plan {

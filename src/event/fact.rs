@@ -15,7 +15,7 @@ use crate::plan::{Plan, Step};
 use crate::prompt::Prompt;
 use crate::sandbox::Confinement;
 use crate::seal::Marks;
-use crate::turn::{Assembled, Scope, StageOutcome};
+use crate::turn::{Assembled, Scope, StageOutcome, TrustTier};
 
 /// A tool call that a model asks for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,6 +51,16 @@ pub enum Subject {
     Plan,
     /// A verdict that is fail.
     Verdict,
+}
+
+/// A plan that was made before the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Given {
+    /// The plan.
+    pub plan: Plan,
+    /// Whether the planner goes on when it did not pass.
+    pub replan: bool,
 }
 
 /// Who decided when nobody could be asked.
@@ -97,6 +107,26 @@ pub enum RunEvent {
         config: Value,
         /// Names of the tools the planner may use.
         tools: Vec<String>,
+        /// The plan of the first cycle, when somebody made it before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        given: Option<Given>,
+        /// What a person is asked about.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        asks: Vec<Subject>,
+        /// Files that it may not change beside those that the configuration names; relative to the folder it works in, where they lie in it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        protects: Vec<String>,
+        /// The file with the replies of a replay, as it was named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replies: Option<String>,
+    },
+    /// A run that broke off goes on. What had begun and not ended counts as not done, but for calls of tools that may have changed something.
+    #[serde(rename = "run.resumed")]
+    RunResumed {
+        /// tepa's own version.
+        version: String,
+        /// Wall clock that was used up before, in milliseconds.
+        spent_ms: u64,
     },
     /// It is known what commands are confined to.
     #[serde(rename = "sandbox.applied")]
@@ -110,6 +140,12 @@ pub enum RunEvent {
     BaselineTaken {
         /// By the path as the prompt names it: each file with its mode and hash.
         unchanged: BTreeMap<String, Marks>,
+        /// The SHA-256 of the state of all protected files: a run that is resumed has to find it again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        protected: Option<String>,
+        /// The expected files that were there and are text, as far as they can be compared.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        before: BTreeMap<String, String>,
     },
     /// What an earlier run did is to be judged again; stands in the place of planning and execution.
     #[serde(rename = "execution.recalled")]
@@ -183,6 +219,12 @@ pub enum RunEvent {
         cycle: u32,
         /// All of it.
         context: Box<Assembled>,
+        /// Plain data that stages left for later ones.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        stash: Map<String, Value>,
+        /// The least trusted that the stages met beside what they left.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        met: Option<TrustTier>,
     },
     /// The run passed, what outlives it is stored, and the output stages are done.
     #[serde(rename = "turn.completed")]

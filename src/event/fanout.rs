@@ -50,6 +50,21 @@ impl Fanout {
         self
     }
 
+    /// Returns the fanout of a run that goes on after these events.
+    ///
+    /// How an attempt ended that is followed by another is told to nobody again.
+    #[must_use]
+    pub fn resumed(mut self, before: &[Envelope]) -> Self {
+        self.seq = before.last().map_or(0, |last| last.seq);
+        let ends =
+            |event: &RunEvent| matches!(event, RunEvent::RunStopped { .. } | RunEvent::RunCompleted { .. });
+        for envelope in before.iter().filter(|envelope| !ends(&envelope.event)) {
+            // A sink that breaks over this breaks over the next event as well, and is named then.
+            self.sinks.iter_mut().for_each(|sink| drop(sink.recall(envelope)));
+        }
+        self
+    }
+
     /// Numbers an event, removes secrets and hands it on.
     ///
     /// # Errors
@@ -93,20 +108,23 @@ impl Fanout {
     fn envelope(&mut self, event: &RunEvent) -> serde_json::Result<Envelope> {
         self.seq += 1;
         let ts = self.clock.now();
-        let wire = Wire { schema: SCHEMA.to_owned(), seq: self.seq, ts, run_id: self.run_id.clone(), event };
+        let mut wire = Wire {
+            schema: SCHEMA.to_owned(),
+            seq: self.seq,
+            ts,
+            run_id: self.run_id.clone(),
+            redacted: false,
+            event,
+        };
         let line = serde_json::to_string(&wire)?;
-        let redacted = match self.secrets.redact(&line) {
-            std::borrow::Cow::Borrowed(_) => None,
-            std::borrow::Cow::Owned(clean) => Some(clean),
-        };
-        let (line, event) = match redacted {
-            None => (line, event.clone()),
-            Some(clean) => {
-                let wire: Wire<RunEvent> = serde_json::from_str(&clean)?;
-                (clean, wire.event)
-            }
-        };
-        Ok(Envelope { seq: self.seq, ts, run_id: self.run_id.clone(), event, line })
+        if let std::borrow::Cow::Borrowed(_) = self.secrets.redact(&line) {
+            let (run_id, event) = (self.run_id.clone(), event.clone());
+            return Ok(Envelope { seq: self.seq, ts, run_id, event, redacted: false, line });
+        }
+        wire.redacted = true;
+        let line = self.secrets.redact(&serde_json::to_string(&wire)?).into_owned();
+        let Wire { run_id, event, .. } = serde_json::from_str::<Wire<RunEvent>>(&line)?;
+        Ok(Envelope { seq: self.seq, ts, run_id, event, redacted: true, line })
     }
 }
 

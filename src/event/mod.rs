@@ -18,7 +18,7 @@ use crate::outcome::Usage;
 use crate::source::schema_of_output;
 
 pub use clock::{Clock, SystemClock};
-pub use fact::{Decision, HookOutcome, NOBODY, RunEvent, Subject, ToolUse};
+pub use fact::{Decision, Given, HookOutcome, NOBODY, RunEvent, Subject, ToolUse};
 pub use fanout::{Fanout, SinkError};
 pub use purpose::{Purpose, Role};
 pub use record::{RecordError, read};
@@ -37,6 +37,8 @@ pub struct Envelope {
     pub run_id: String,
     /// The fact, free of secrets.
     pub event: RunEvent,
+    /// Whether secrets were taken out of it: then it does not say all that happened.
+    pub redacted: bool,
     /// The whole as one line of JSON without a line break, free of secrets.
     pub line: String,
 }
@@ -55,6 +57,9 @@ pub struct Wire<E> {
     pub ts: jiff::Timestamp,
     /// The run.
     pub run_id: String,
+    /// Whether secrets were taken out of the line.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redacted: bool,
     /// The fact.
     #[serde(flatten)]
     pub event: E,
@@ -77,6 +82,11 @@ pub trait EventSink: Send {
 
     /// Takes one event.
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()>;
+
+    /// Takes an event from before the run was resumed. What stores events has it already; what makes one whole of them needs it again.
+    fn recall(&mut self, _: &Envelope) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Takes how far a model call has come; not a fact, so nothing keeps it.
     fn progress(&mut self, _: &Purpose, _: Usage) {}

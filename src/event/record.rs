@@ -48,7 +48,9 @@ pub fn read(lines: impl BufRead, mut take: impl FnMut(Envelope)) -> Result<usize
         }
         events += 1;
         match serde_json::from_value::<Wire<RunEvent>>(value) {
-            Ok(Wire { seq, ts, run_id, event, .. }) => take(Envelope { seq, ts, run_id, event, line }),
+            Ok(Wire { seq, ts, run_id, redacted, event, .. }) => {
+                take(Envelope { seq, ts, run_id, event, redacted, line });
+            }
             Err(_) => unknown += 1,
         }
     }

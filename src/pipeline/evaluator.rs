@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::approval::{self, Ruling};
+use super::resume::Grounds;
 use super::run::{Logged, Run, Stop};
 use super::{criteria, judge, shown, turn};
 use crate::event::RunEvent;
@@ -26,6 +27,10 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
         let evidence = bundles.iter().map(Bundle::recorded).collect();
         run.emit(&RunEvent::EvidenceGathered { cycle, evidence })?;
     }
+    run.unfinished().judge_on(&Grounds {
+        checks: run.read(|state| state.checks_of_cycle().to_vec()),
+        evidence: bundles.iter().map(Bundle::recorded).collect(),
+    });
     let input = run.read(|state| EvaluatorInput {
         prompt: state.prompt().clone(),
         results: state.results(),
@@ -45,16 +50,20 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
         }
     };
     let duration_ms = run.since(began);
-    let tokens_used = evaluation.tokens_used;
+    let logged = logged(&evaluation, duration_ms);
+    run.emit(&RunEvent::EvaluationCompleted { cycle, evaluation, duration_ms })?;
+    run.log(logged)?;
+    stop.map_or(Ok(()), Err)
+}
+
+/// Returns what the logs say of a verdict that stands.
+pub(super) fn logged(evaluation: &Evaluation, duration_ms: u64) -> Logged<'static> {
     let level = match evaluation.verdict {
         Verdict::Pass => LogLevel::Info,
         Verdict::Fail => LogLevel::Warn,
     };
-    let word = evaluation.verdict.name();
-    let message = format!("{word} with confidence {:.2}", evaluation.confidence);
-    run.emit(&RunEvent::EvaluationCompleted { cycle, evaluation, duration_ms })?;
-    run.log(Logged { step: None, tool: None, level, message, duration_ms, tokens_used })?;
-    stop.map_or(Ok(()), Err)
+    let message = format!("{} with confidence {:.2}", evaluation.verdict.name(), evaluation.confidence);
+    Logged { step: None, tool: None, level, message, duration_ms, tokens_used: evaluation.tokens_used }
 }
 
 /// Judging takes time, and so does deciding: what was judged must still be there when a pass becomes final.

@@ -30,9 +30,11 @@ pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
     }) else {
         return Err(Stop::new(Reason::InternalError, "an execution without a plan was started"));
     };
-    let unchanged = run.guard.ready().await?.baseline.marks();
-    if run.read(super::state::RunState::cycle) == 1 && !unchanged.is_empty() {
-        run.emit(&RunEvent::BaselineTaken { unchanged })?;
+    let began = run.guard.ready().await?;
+    if run.read(super::state::RunState::cycle) == 1
+        && let Some(event) = began.event().filter(|_| !run.baseline_known)
+    {
+        run.emit(&event)?;
     }
     let plan = input.plan.clone();
     let (input, changed) = run.ask_for::<PreExecutor>(input, |input| can_run(run, &input.plan)).await?;

@@ -25,9 +25,15 @@ pub(super) async fn plan(run: &Run<'_>) -> Result<(), Stop> {
     };
     let tokens_used = run.read(|state| state.role_tokens(Role::Planner));
     let duration_ms = run.since(began);
-    let message = format!("plan: {}", crate::text::plural("step", plan.steps.len()));
+    let logged = logged(plan.steps.len(), duration_ms, tokens_used);
     run.emit(&RunEvent::PlanCompleted { cycle, plan, tokens_used, duration_ms })?;
-    run.log(Logged { step: None, tool: None, level: LogLevel::Info, message, duration_ms, tokens_used })
+    run.log(logged)
+}
+
+/// Returns what the logs say of a plan.
+pub(super) fn logged(steps: usize, duration_ms: u64, tokens_used: u64) -> Logged<'static> {
+    let message = format!("plan: {}", crate::text::plural("step", steps));
+    Logged { step: None, tool: None, level: LogLevel::Info, message, duration_ms, tokens_used }
 }
 
 /// Lets hooks refuse a plan that was made before; it is executed as it is, or not at all.

@@ -75,7 +75,7 @@ impl Recalled {
                 {
                     tampered.push(result.clone());
                 }
-                RunEvent::BaselineTaken { unchanged: taken } => unchanged.clone_from(taken),
+                RunEvent::BaselineTaken { unchanged: taken, .. } => unchanged.clone_from(taken),
                 _ => {}
             }
         }

@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use super::estimate::Call;
 use super::llm::{Fault, Question};
 use super::planner::keep_given;
+use super::resume::Earlier;
 use super::run::{Logged, Run, Stop};
 use super::shown::{self, Material};
 use super::state::Touch;
@@ -55,12 +56,8 @@ pub(super) async fn run(run: &Run<'_>, index: usize) -> Result<(), Stop> {
         return Err(Stop::new(Reason::InternalError, "a step outside the plan was started"));
     };
     let id = planned.id.clone();
-    let data = PreStepData { step: planned.clone(), cycle };
-    let (PreStepData { step, .. }, changed) =
-        run.ask_for::<PreStep>(data, |data| can_stand_in(run, &id, &data.step)).await?;
-    keep_given::<PreStep>(run, step == planned, &changed)?;
-    run.until(|state| state.may_ask(&id)).await;
-    run.emit(&RunEvent::StepStarted { cycle, step: step.clone() })?;
+    let known = run.unfinished().step(&id);
+    let step = if let Some(step) = known { step } else { begin(run, cycle, planned).await? };
     let began = run.monotonic();
     let ended = if step.tools.is_empty() { reason(run, &step).await } else { call_tools(run, &step).await };
     let (status, output, error) = match ended {
@@ -71,17 +68,41 @@ pub(super) async fn run(run: &Run<'_>, index: usize) -> Result<(), Stop> {
     let tokens_used = run.read(|state| state.step_tokens(&id));
     let duration_ms = run.since(began);
     let result = StepResult { step_id: id.clone(), status, output, error, tokens_used, duration_ms };
-    let tools = step.tools.join(", ");
+    let tools = step.tools.clone();
     let (after, _) = run.ask::<PostStep>(PostStepData { step, result, cycle }).await?;
     // The graph knows the step by its id, whatever a hook made of the result.
     let result = StepResult { step_id: id.clone(), ..after.result };
+    let logged = logged(&result, &tools);
+    run.emit(&RunEvent::StepCompleted { cycle, result: result.clone(), skipped: false })?;
+    run.log(logged)
+}
+
+/// Asks the hooks and waits for what the step has to wait for.
+async fn begin(run: &Run<'_>, cycle: u32, planned: Step) -> Result<Step, Stop> {
+    let id = planned.id.clone();
+    let data = PreStepData { step: planned.clone(), cycle };
+    let (PreStepData { step, .. }, changed) =
+        run.ask_for::<PreStep>(data, |data| can_stand_in(run, &id, &data.step)).await?;
+    keep_given::<PreStep>(run, step == planned, &changed)?;
+    run.until(|state| state.may_ask(&id)).await;
+    run.emit(&RunEvent::StepStarted { cycle, step: step.clone() })?;
+    Ok(step)
+}
+
+/// Returns what the logs say of a step.
+pub(super) fn logged<'r>(result: &'r StepResult, tools: &[String]) -> Logged<'r> {
     let (level, message) = match &result.error {
         None => (LogLevel::Info, "completed".to_owned()),
         Some(error) => (LogLevel::Error, format!("failed: {error}")),
     };
-    run.emit(&RunEvent::StepCompleted { cycle, result, skipped: false })?;
-    let tool = Some(tools).filter(|tools| !tools.is_empty());
-    run.log(Logged { step: Some(&id), tool, level, message, duration_ms, tokens_used })
+    Logged {
+        step: Some(&result.step_id),
+        tool: Some(tools.join(", ")).filter(|tools| !tools.is_empty()),
+        level,
+        message,
+        duration_ms: result.duration_ms,
+        tokens_used: result.tokens_used,
+    }
 }
 
 /// A hook may rewrite a step, but not its place in the graph, and not to tools that do not exist.
@@ -131,11 +152,25 @@ async fn call_tools(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
             .tools
             .get(name)
             .ok_or_else(|| Failure::Step(format!("Tool \"{name}\" not found")))?;
+        let earlier = run.unfinished().call(&step.id);
+        let again = match earlier {
+            Some(Earlier::Ended { output, error: None }) => {
+                outputs.push((name, output));
+                continue;
+            }
+            Some(Earlier::Ended { error: Some(error), .. }) => return Err(Failure::Step(error)),
+            Some(Earlier::CutOff) => return Err(Failure::Step(cut_off(run, step, name)?)),
+            Some(Earlier::Again { params }) => Some(params),
+            None => None,
+        };
         // Parameters for a call that cannot be made would be paid for nothing.
         if let Some(message) = run.read(super::state::RunState::tools_used_up) {
             return Err(Stop::new(Reason::ToolBudget, message).into());
         }
-        let params = ask_for_params(run, step, tool, &outputs).await?;
+        let params = match again {
+            Some(params) => params,
+            None => ask_for_params(run, step, tool, &outputs).await?,
+        };
         let output = invoke(run, step, tool, params).await?;
         outputs.push((name, output));
     }
@@ -228,6 +263,21 @@ async fn invoke(
         turn::called(run, &step.id, &name, params, output, error).await?;
     }
     ended.map_err(|error| Failure::Step(error.0))
+}
+
+/// Records the end of a call that the run did not see: nobody knows how far it came.
+fn cut_off(run: &Run<'_>, step: &Step, tool: &str) -> Result<String, Stop> {
+    let error = format!("Tool \"{tool}\" was interrupted, and may have run");
+    run.emit(&RunEvent::ToolCompleted {
+        cycle: run.read(super::state::RunState::cycle),
+        step: step.id.clone(),
+        tool: tool.to_owned(),
+        output: Value::Null,
+        error: Some(error.clone()),
+        wrote: Vec::new(),
+        duration_ms: 0,
+    })?;
+    Ok(error)
 }
 
 /// A tool call under way; dropping it ends the call and everything that it started.

@@ -103,6 +103,10 @@ impl Provider for Recording {
         .boxed()
     }
 
+    fn recall(&self, purpose: &Purpose) {
+        self.inner.recall(purpose);
+    }
+
     fn finish(&self) -> Result<(), ProviderError> {
         self.inner.finish()
     }

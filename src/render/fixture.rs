@@ -43,9 +43,9 @@ pub(super) fn envelopes(events: &[RunEvent]) -> Vec<Envelope> {
 fn envelope(event: &RunEvent, seq: u64) -> Envelope {
     let ts = jiff::Timestamp::UNIX_EPOCH;
     let run_id = "01890000-0000-7000-8000-000000000000".to_owned();
-    let wire = Wire { schema: SCHEMA.to_owned(), seq, ts, run_id: run_id.clone(), event };
+    let wire = Wire { schema: SCHEMA.to_owned(), seq, ts, run_id: run_id.clone(), redacted: false, event };
     let line = serde_json::to_string(&wire).unwrap();
-    Envelope { seq, ts, run_id, event: event.clone(), line }
+    Envelope { seq, ts, run_id, event: event.clone(), redacted: false, line }
 }
 
 fn events(lines: &str) -> Vec<RunEvent> {

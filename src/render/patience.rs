@@ -31,6 +31,10 @@ impl<S: EventSink> EventSink for Patient<S> {
         self.sink.required()
     }
 
+    fn recall(&mut self, envelope: &Envelope) -> io::Result<()> {
+        self.sink.recall(envelope)
+    }
+
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
         match &envelope.event {
             RunEvent::ApprovalRequested { .. } => {

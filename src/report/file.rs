@@ -87,4 +87,9 @@ impl EventSink for ReportFile {
         }
         Ok(())
     }
+
+    fn recall(&mut self, envelope: &Envelope) -> io::Result<()> {
+        self.report.apply(envelope);
+        Ok(())
+    }
 }

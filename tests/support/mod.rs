@@ -274,6 +274,7 @@ impl Bench {
             config: resolve(config),
             prices: Catalog::load().unwrap().prices(&resolve(config).pricing),
             protected: Vec::new(),
+            replies: None,
             setting: Arc::new(Setting { environment: children(), supervisor: None }),
             temporary: std::env::temp_dir(),
             confinement: Confinement::off(),

@@ -70,6 +70,11 @@ Examples:
   tepa runs evaluate latest                         by the model that is configured
   tepa runs evaluate latest --evaluator-model gpt-5 by another one";
 
+pub(super) const RUNS_RESUME: &str = "\
+Examples:
+  tepa runs resume latest                           after Ctrl-C, a crash, or a provider that was down
+  tepa runs resume 0198f3 --max-tokens 200000       with more of what it ran out of";
+
 pub(super) const RUNS_PLAN: &str = "\
 Examples:
   tepa runs plan latest                             as Mermaid, on standard output

@@ -96,6 +96,8 @@ pub struct RunState {
     tools_called: BTreeSet<String>,
     concluded: bool,
     stop: Option<(Reason, String)>,
+    /// Calls of tools by step, with what they observed: that counts when the call has ended.
+    under_way: HashMap<String, Vec<RunEvent>>,
 }
 
 impl RunState {
@@ -132,6 +134,7 @@ impl RunState {
             tools_called: BTreeSet::new(),
             concluded: false,
             stop: None,
+            under_way: HashMap::new(),
         }
     }
 
@@ -165,9 +168,12 @@ impl RunState {
             }
             RunEvent::ToolCompleted { step, wrote, .. } => {
                 self.written.extend(wrote.iter().map(|path| (path.clone(), step.clone())));
+                for observed in self.under_way.remove(step).unwrap_or_default() {
+                    self.observe(observed);
+                }
             }
-            RunEvent::ScratchpadWritten { key, value, .. } => self.scratchpad.record(key, value.clone()),
-            RunEvent::LogRecorded { entry } => self.log(entry.clone()),
+            RunEvent::ScratchpadWritten { step, .. } => self.observed(Some(step), event),
+            RunEvent::LogRecorded { entry } => self.observed(entry.step.as_ref(), event),
             RunEvent::StepCompleted { result, .. } => {
                 self.schedule.end(&result.step_id);
                 self.results.insert(result.step_id.clone(), result.clone());
@@ -203,17 +209,19 @@ impl RunState {
             }
             // Whoever accepts wants no further cycle, also when the verdict cannot be a pass.
             RunEvent::ApprovalDecided { decision: Decision::Accepted, .. } => self.accepted = true,
-            RunEvent::ContextAssembled { cycle, context } => {
+            RunEvent::ContextAssembled { cycle, context, .. } => {
                 if *cycle == 0 {
                     self.first_context = Some(context.clone());
                 }
                 self.context = Some((*cycle, context.clone()));
             }
             RunEvent::TurnCompleted { .. } => self.concluded = true,
-            RunEvent::ToolStarted { tool, .. } => {
+            RunEvent::ToolStarted { step, tool, .. } => {
                 self.tool_calls += 1;
                 self.tools_called.insert(tool.clone());
+                self.under_way.insert(step.clone(), Vec::new());
             }
+            RunEvent::RunResumed { .. } => self.resume(),
             RunEvent::Warning { code, message } => {
                 self.warned.insert(code.clone());
                 self.cautions.push(Caution { code: code.clone(), message: message.clone() });
@@ -294,6 +302,35 @@ impl RunState {
         let summary: Vec<Value> = self.finished.iter().map(summarize).collect();
         self.scratchpad.record(EXECUTION_SUMMARY, Value::Array(summary));
         self.phase = Phase::Executed;
+    }
+
+    /// Takes what a call of a tool observed; what nobody is at work on counts at once.
+    fn observed(&mut self, step: Option<&String>, event: &RunEvent) {
+        match step.and_then(|step| self.under_way.get_mut(step)) {
+            Some(observed) => observed.push(event.clone()),
+            None => self.observe(event.clone()),
+        }
+    }
+
+    fn observe(&mut self, event: RunEvent) {
+        match event {
+            RunEvent::ScratchpadWritten { key, value, .. } => self.scratchpad.record(&key, value),
+            RunEvent::LogRecorded { entry } => self.log(entry),
+            _ => {}
+        }
+    }
+
+    /// Goes on after a stop: what was under way begins once more.
+    fn resume(&mut self) {
+        self.stop = None;
+        self.under_way.clear();
+        if self.phase == Phase::Executed {
+            self.accepted = false;
+            if self.checked_in == self.cycle {
+                self.checked_in = 0;
+                self.checks.clear();
+            }
+        }
     }
 
     fn in_order(&self) -> impl Iterator<Item = &StepResult> {

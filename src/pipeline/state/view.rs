@@ -28,6 +28,16 @@ impl RunState {
         self.first_context.as_deref()
     }
 
+    /// Returns whether something is done around the cycles.
+    pub fn is_turn(&self) -> bool {
+        self.bounds.turn
+    }
+
+    /// Returns whether a cycle has begun and has no plan yet.
+    pub fn is_planning(&self) -> bool {
+        self.phase == Phase::Planning
+    }
+
     /// Returns the tools that were called.
     pub fn tools_called(&self) -> &BTreeSet<String> {
         &self.tools_called

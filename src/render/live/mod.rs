@@ -130,6 +130,12 @@ impl EventSink for Live {
         "the live picture"
     }
 
+    /// Lines that have left the picture were told when it happened; the picture is what it was.
+    fn recall(&mut self, envelope: &Envelope) -> io::Result<()> {
+        self.draw(&envelope.event);
+        Ok(())
+    }
+
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
         self.fit();
         let lines = self.draw(&envelope.event);
