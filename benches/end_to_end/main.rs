@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use child::Took;
 use mock::{Mock, Seen, Shape};
+use tempfile::TempDir;
 
 const TASK: &str = "\
 goal: Write every part.
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let tepa = match arguments.next() {
         Some(first) if first == child::MEASURE => return ExitCode::from(child::stand_between(arguments)),
-        Some(tepa) if Path::new(&tepa).is_file() => Subject { tepa: tepa.into(), mock: Mock::start() },
+        Some(tepa) if Path::new(&tepa).is_file() => Subject::new(tepa.into()),
         _ => return failure("the first argument is the program to measure"),
     };
     println!("{:<48}{:>10}{:>10}{:>7}", "", "measured", "limit", "ratio");
@@ -56,9 +57,19 @@ fn failure(why: &str) -> ExitCode {
 struct Subject {
     tepa: PathBuf,
     mock: Mock,
+    /// Everything that is written stays to the end: some file systems are slow to make files where others have just been removed.
+    work: TempDir,
 }
 
 impl Subject {
+    fn new(tepa: PathBuf) -> Self {
+        Self { tepa, mock: Mock::start(), work: tempfile::tempdir().unwrap() }
+    }
+
+    fn folder(&self) -> PathBuf {
+        tempfile::tempdir_in(&self.work).unwrap().keep()
+    }
+
     fn commands(&self) -> Measured<()> {
         row("the binary", megabytes(fs::metadata(&self.tepa).unwrap().len()), 25.0, "MB, goal");
         let version = self.version()?;
@@ -128,12 +139,12 @@ impl Subject {
 
     /// Runs tepa in a folder of its own with some tasks in it.
     fn command(&self, arguments: &[&str], tasks: usize) -> Measured<Took> {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("tasks")).unwrap();
+        let folder = self.folder();
+        fs::create_dir(folder.join("tasks")).unwrap();
         for task in 0..tasks {
-            fs::write(folder.path().join(format!("tasks/{task}.yaml")), TASK).unwrap();
+            fs::write(folder.join(format!("tasks/{task}.yaml")), TASK).unwrap();
         }
-        child::run(&self.tepa, arguments, folder.path())
+        child::run(&self.tepa, arguments, &folder)
     }
 
     /// Runs a task some times, each in a folder of its own; returns the least of every number.
@@ -149,10 +160,10 @@ impl Subject {
         let fixed = ["run", "task.yaml", "--hermetic", "--model", "mock", "--provider", "openai-compatible"];
         let fixed = [&fixed[..], &["--max-tokens", "1000000000", "--base-url", &url], settings].concat();
         let once = || -> Measured<Ran> {
-            let folder = tempfile::tempdir().unwrap();
-            fs::write(folder.path().join("task.yaml"), TASK).unwrap();
+            let folder = self.folder();
+            fs::write(folder.join("task.yaml"), TASK).unwrap();
             self.mock.take();
-            let took = child::run(&self.tepa, &fixed, folder.path())?;
+            let took = child::run(&self.tepa, &fixed, &folder)?;
             Ok(Ran { took, seen: self.mock.take() })
         };
         (1..times).try_fold(once()?, |least, _| Ok(least.or(once()?)))
