@@ -19,7 +19,7 @@ use tepa::source::{Document, Format, SourceFile, UnknownKeys};
 
 const EVENTS: usize = 1_000;
 
-const TASKS: usize = 1_000;
+const TASKS: usize = 100;
 
 fn main() {
     divan::main();
@@ -82,7 +82,7 @@ fn plain_write(bencher: Bencher<'_, '_>) {
 }
 
 /// From text to a task that cannot be invalid.
-#[divan::bench]
+#[divan::bench(sample_count = 20)]
 fn tasks(bencher: Bencher<'_, '_>) {
     let text = include_str!("../prompts/task.yaml");
     bencher.counter(ItemsCount::new(TASKS)).counter(BytesCount::new(TASKS * text.len())).bench(|| {
