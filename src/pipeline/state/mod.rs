@@ -218,6 +218,7 @@ impl RunState {
             RunEvent::TurnCompleted { .. } => self.concluded = true,
             RunEvent::ToolStarted { step, tool, .. } => {
                 self.tool_calls += 1;
+                self.schedule.call(step);
                 self.tools_called.insert(tool.clone());
                 self.under_way.insert(step.clone(), Vec::new());
             }

@@ -50,6 +50,8 @@ struct Planned {
     waits_for: usize,
     dependents: Vec<usize>,
     touches: Vec<Touch>,
+    /// How many calls of tools it has made.
+    made: usize,
 }
 
 impl Schedule {
@@ -68,6 +70,7 @@ impl Schedule {
             waits_for: 0,
             dependents: Vec::new(),
             touches: of_step(&plan.steps[*index]),
+            made: 0,
         });
         let mut schedule = Self { steps: steps.collect(), ranks, ..Self::default() };
         for (rank, index) in known.iter().enumerate() {
@@ -93,6 +96,13 @@ impl Schedule {
             }
         }
         schedule
+    }
+
+    /// Takes in that a step calls a tool.
+    pub(super) fn call(&mut self, id: &str) {
+        if let Some(rank) = self.ranks.get(id) {
+            self.steps[*rank].made += 1;
+        }
     }
 
     /// Takes in that a step has ended.
@@ -130,9 +140,10 @@ impl Schedule {
         self.open.is_empty()
     }
 
-    /// Returns how many calls of tools the open steps plan.
+    /// Returns how many calls of tools the open steps have still to make.
     pub(super) fn calls_left(&self) -> usize {
-        self.open.iter().map(|rank| self.steps[*rank].touches.len()).sum()
+        let left = |step: &Planned| step.touches.len().saturating_sub(step.made);
+        self.open.iter().map(|rank| left(&self.steps[*rank])).sum()
     }
 
     /// Returns whether a step may ask a model: no earlier one may still write what it would be shown.
@@ -204,7 +215,10 @@ mod tests {
         assert!(!schedule.may_call(2, WRITES));
         assert!(!schedule.may_call(3, READS));
         assert_eq!(schedule.calls_left(), 4);
+        schedule.call("look");
+        assert_eq!(schedule.calls_left(), 3);
         schedule.end("look");
+        assert_eq!(schedule.calls_left(), 3);
         assert!(!schedule.may_call(2, WRITES), "a step that only thinks may still fail it");
         schedule.end("think");
         assert!(schedule.may_call(2, WRITES));
