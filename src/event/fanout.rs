@@ -2,6 +2,7 @@
 //!
 //! Each event is turned into JSON once. A sink that breaks is dropped and named; only a required one ends the run.
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 
@@ -90,20 +91,20 @@ impl Fanout {
         }
     }
 
-    fn envelope(&mut self, event: &RunEvent) -> serde_json::Result<Envelope> {
+    fn envelope<'e>(&mut self, event: &'e RunEvent) -> serde_json::Result<Envelope<'e>> {
         self.seq += 1;
         let ts = self.clock.now();
         let wire = Wire { schema: SCHEMA.to_owned(), seq: self.seq, ts, run_id: self.run_id.clone(), event };
         let line = serde_json::to_string(&wire)?;
         let redacted = match self.secrets.redact(&line) {
-            std::borrow::Cow::Borrowed(_) => None,
-            std::borrow::Cow::Owned(clean) => Some(clean),
+            Cow::Borrowed(_) => None,
+            Cow::Owned(clean) => Some(clean),
         };
         let (line, event) = match redacted {
-            None => (line, event.clone()),
+            None => (line, Cow::Borrowed(event)),
             Some(clean) => {
                 let wire: Wire<RunEvent> = serde_json::from_str(&clean)?;
-                (clean, wire.event)
+                (clean, Cow::Owned(wire.event))
             }
         };
         Ok(Envelope { seq: self.seq, ts, run_id: self.run_id.clone(), event, line })

@@ -111,7 +111,7 @@ impl EventSink for Journal {
         line.push('\n');
         self.file.write_all(line.as_bytes())?;
         self.written += line.len() as u64;
-        if matches!(envelope.event, RunEvent::RunCompleted { .. }) {
+        if matches!(*envelope.event, RunEvent::RunCompleted { .. }) {
             self.file.sync_data()?;
             self.check_untouched()?;
         }
@@ -172,7 +172,7 @@ impl EventSink for ResultFile {
     }
 
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
-        let RunEvent::RunCompleted { result } = &envelope.event else {
+        let RunEvent::RunCompleted { result } = &*envelope.event else {
             return Ok(());
         };
         let mut text = serde_json::to_string_pretty(result)?;

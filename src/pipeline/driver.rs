@@ -218,7 +218,7 @@ impl Run<'_> {
     }
 
     fn planned(&self) -> Result<Planned, Stop> {
-        let plan = self.read(|state| state.plan().cloned());
+        let plan = self.read(|state| state.plan().map(|plan| Plan::clone(plan)));
         let plan = plan.ok_or_else(|| Stop::new(Reason::InternalError, "there is no plan"))?;
         let estimate = estimate::of(self, &plan, &Limit::whole(self))?;
         let spent = self.read(|state| Spending { tokens: state.tokens_used(), usd: state.cost().usd });

@@ -27,7 +27,7 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
         run.emit(&RunEvent::EvidenceGathered { cycle, evidence })?;
     }
     let input = run.read(|state| EvaluatorInput {
-        prompt: state.prompt().clone(),
+        prompt: Prompt::clone(state.prompt()),
         results: state.results(),
         scratchpad: state.scratchpad().entries().clone(),
     });
@@ -61,7 +61,7 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
 async fn look_again(
     run: &Run<'_>,
     evaluation: Evaluation,
-    prompt: &Prompt,
+    prompt: &Arc<Prompt>,
     baseline: &Arc<Baseline>,
     bundles: &[Bundle],
 ) -> Result<Evaluation, Stop> {
@@ -111,13 +111,13 @@ async fn tampered(run: &Run<'_>) -> Result<Vec<CheckResult>, Stop> {
 }
 
 /// Returns the evidence as it is now; off the thread, because files may be large and slow.
-async fn gather(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Result<Vec<Bundle>, Stop> {
+async fn gather(run: &Run<'_>, prompt: &Arc<Prompt>, baseline: &Arc<Baseline>) -> Result<Vec<Bundle>, Stop> {
     let (checks, words) = run.read(|state| {
         let outputs = state.results().into_iter();
         let words: Vec<String> = outputs.flat_map(|result| shown::words(&result.output)).collect();
         (state.checks_of_cycle().to_vec(), words)
     });
-    let (prompt, baseline) = (prompt.clone(), Arc::clone(baseline));
+    let (prompt, baseline) = (Arc::clone(prompt), Arc::clone(baseline));
     let workspace = Arc::clone(&run.pipeline.workspace);
     let gathered =
         tokio::task::spawn_blocking(move || Bundle::gather(&prompt, &workspace, &baseline, &checks, &words));

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::answer::json_object;
 use super::criteria::{self, Criterion};
@@ -17,7 +17,8 @@ use super::shown;
 use crate::event::Role;
 use crate::evidence::Bundle;
 use crate::hook::EvaluatorInput;
-use crate::outcome::{Evaluation, Verdict};
+use crate::outcome::{Entries, Evaluation, Verdict};
+use crate::prompt::Prompt;
 use crate::provider::Message;
 use crate::template::Template;
 use crate::text;
@@ -111,8 +112,8 @@ async fn answer(run: &Run<'_>, input: &EvaluatorInput, bundles: &[Bundle]) -> Re
 
 /// Returns the call that the judge will be asked with, with what is known of it before any step has run.
 pub(super) fn call(run: &Run<'_>) -> Result<Call, Stop> {
-    let (prompt, criteria) = run.read(|state| (state.prompt().clone(), criteria::of(state.prompt())));
-    let input = EvaluatorInput { prompt, results: Vec::new(), scratchpad: Map::new() };
+    let (prompt, criteria) = run.read(|state| (Prompt::clone(state.prompt()), criteria::of(state.prompt())));
+    let input = EvaluatorInput { prompt, results: Vec::new(), scratchpad: Entries::new() };
     let system =
         run.system(Role::Evaluator, Template::EvaluatorSystem, json!({"criteria": !criteria.is_empty()}))?;
     let characters = system.len() + question(run, &input, &[], &criteria)?.content.len();

@@ -2,6 +2,8 @@
 //!
 //! Source of the rules: the seeds' pipeline document, "Planner".
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::answer::json_object;
@@ -13,6 +15,7 @@ use crate::event::{Role, RunEvent};
 use crate::hook::{PlannerInput, Point, PostPlanner, PrePlanner, Replaced};
 use crate::outcome::{LogLevel, Reason};
 use crate::plan::{self, Plan, PlanError};
+use crate::prompt::Prompt;
 use crate::provider::Message;
 use crate::template::Template;
 
@@ -26,7 +29,7 @@ pub(super) async fn plan(run: &Run<'_>) -> Result<(), Stop> {
     let tokens_used = run.read(|state| state.role_tokens(Role::Planner));
     let duration_ms = run.since(began);
     let message = format!("plan: {}", crate::text::plural("step", plan.steps.len()));
-    run.emit(&RunEvent::PlanCompleted { cycle, plan, tokens_used, duration_ms })?;
+    run.emit(&RunEvent::PlanCompleted { cycle, plan: Arc::new(plan), tokens_used, duration_ms })?;
     run.log(Logged { step: None, tool: None, level: LogLevel::Info, message, duration_ms, tokens_used })
 }
 
@@ -41,7 +44,7 @@ async fn check_given(run: &Run<'_>, given: Plan) -> Result<Plan, Stop> {
 
 fn input(run: &Run<'_>) -> PlannerInput {
     run.read(|state| PlannerInput {
-        prompt: state.prompt().clone(),
+        prompt: Prompt::clone(state.prompt()),
         feedback: state.feedback().map(str::to_owned),
     })
 }

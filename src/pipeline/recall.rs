@@ -87,7 +87,7 @@ impl Recalled {
             *told = tampered;
         }
         let models = serde_json::from_value(config["model"].clone()).ok();
-        Ok(Self { prompt: prompt.clone(), models, execution, unchanged })
+        Ok(Self { prompt: Prompt::clone(prompt), models, execution, unchanged })
     }
 }
 

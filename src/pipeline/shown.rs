@@ -1,13 +1,14 @@
 //! Owns the form in which values are shown to models: what tepa says in plain words, what others wrote in envelopes that they cannot close.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::criteria::Criterion;
 use crate::config::Models;
-use crate::outcome::{CheckResult, Evidence, Part};
+use crate::outcome::{CheckResult, Entries, Evidence, Part};
 use crate::prompt::{ExpectedOutput, Prompt};
 use crate::text;
 use crate::tool::{EXECUTION_SUMMARY, Registry, Scratchpad, ToolSchema};
@@ -83,7 +84,7 @@ pub(super) fn map(map: &Map<String, Value>) -> String {
 /// Returns the scratchpad as a planner or a step sees it: long outputs of the last cycle's steps are cut.
 pub(super) fn scratchpad(scratchpad: &Scratchpad, mark: String) -> Material {
     let mut entries = scratchpad.entries().clone();
-    if let Some(Value::Array(steps)) = entries.get_mut(EXECUTION_SUMMARY) {
+    if let Some(Value::Array(steps)) = entries.get_mut(EXECUTION_SUMMARY).map(Arc::make_mut) {
         for output in steps.iter_mut().filter_map(|step| step.get_mut("output")) {
             let text = value(output);
             if let Cow::Owned(cut) = text::head_tail(&text, SUMMARY_HEAD, SUMMARY_TAIL) {
@@ -95,15 +96,18 @@ pub(super) fn scratchpad(scratchpad: &Scratchpad, mark: String) -> Material {
 }
 
 /// Returns the scratchpad as the judge sees it: the last cycle's steps have a section of their own.
-pub(super) fn scratchpad_for_judge(entries: &Map<String, Value>, mark: String) -> Material {
+pub(super) fn scratchpad_for_judge(entries: &Entries, mark: String) -> Material {
     let mut entries = entries.clone();
     entries.shift_remove(EXECUTION_SUMMARY);
     noted(&entries, mark)
 }
 
-fn noted(entries: &Map<String, Value>, mark: String) -> Material {
-    let text = map(entries);
-    if entries.is_empty() { Material::plain(text) } else { Material::of("scratchpad", mark, text) }
+fn noted(entries: &Entries, mark: String) -> Material {
+    if entries.is_empty() {
+        Material::plain(map(&Map::new()))
+    } else {
+        Material::of("scratchpad", mark, pretty(entries))
+    }
 }
 
 /// Returns a step's error as the judge sees it: it may quote what a tool read.

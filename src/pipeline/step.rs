@@ -65,7 +65,7 @@ pub(super) async fn run(run: &Run<'_>, index: usize) -> Result<(), Stop> {
     let ended = if step.tools.is_empty() { reason(run, &step).await } else { call_tools(run, &step).await };
     let (status, output, error) = match ended {
         Ok(output) => (StepStatus::Success, output, None),
-        Err(Failure::Step(error)) => (StepStatus::Failure, Value::Null, Some(error)),
+        Err(Failure::Step(error)) => (StepStatus::Failure, Arc::default(), Some(error)),
         Err(Failure::Stop(stop)) => return Err(stop),
     };
     let tokens_used = run.read(|state| state.step_tokens(&id));
@@ -100,7 +100,7 @@ fn can_stand_in(run: &Run<'_>, id: &str, step: &Step) -> Result<(), String> {
     }
 }
 
-async fn reason(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
+async fn reason(run: &Run<'_>, step: &Step) -> Result<Arc<Value>, Failure> {
     let system = run.system(Role::Executor, Template::ExecutorReasoningSystem, json!({}))?;
     let messages = [message(run, step, &[])?];
     let question = Question {
@@ -120,11 +120,11 @@ async fn reason(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
             response.usage.output
         )));
     }
-    Ok(Value::String(response.text))
+    Ok(Arc::new(Value::String(response.text)))
 }
 
-async fn call_tools(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
-    let mut outputs: Vec<(&str, Value)> = Vec::with_capacity(step.tools.len());
+async fn call_tools(run: &Run<'_>, step: &Step) -> Result<Arc<Value>, Failure> {
+    let mut outputs: Vec<(&str, Arc<Value>)> = Vec::with_capacity(step.tools.len());
     for name in &step.tools {
         let tool = run
             .pipeline
@@ -142,14 +142,14 @@ async fn call_tools(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
     if outputs.len() == 1 {
         return Ok(outputs.pop().map(|(_, output)| output).unwrap_or_default());
     }
-    Ok(outputs.into_iter().map(|(_, output)| output).collect())
+    Ok(Arc::new(outputs.into_iter().map(|(_, output)| Arc::unwrap_or_clone(output)).collect()))
 }
 
 async fn ask_for_params(
     run: &Run<'_>,
     step: &Step,
     tool: &Arc<dyn AnyTool>,
-    earlier: &[(&str, Value)],
+    earlier: &[(&str, Arc<Value>)],
 ) -> Result<Value, Failure> {
     let name = tool.name();
     let system = run.system(Role::Executor, Template::ExecutorSystem, json!({"tool": name}))?;
@@ -173,7 +173,7 @@ async fn invoke(
     step: &Step,
     tool: &Arc<dyn AnyTool>,
     params: Value,
-) -> Result<Value, Failure> {
+) -> Result<Arc<Value>, Failure> {
     let pipeline = run.pipeline;
     let name = tool.name().to_owned();
     let limit = tool.timeout().unwrap_or(Duration::from_millis(pipeline.config.limits.tool_timeout));
@@ -204,28 +204,28 @@ async fn invoke(
         async move { tool.invoke(params, &context).await }
     }));
     let ended = match tokio::time::timeout(limit, &mut call.0).await {
-        Ok(Ok(ended)) => ended.and_then(|output| bounded(&name, output)),
+        Ok(Ok(ended)) => ended.and_then(|output| bounded(&name, output)).map(Arc::new),
         Ok(Err(_)) => Err(ToolError::new(format!("Tool \"{name}\" panicked: this is a bug in the tool"))),
         Err(_) => Err(ToolError::new(format!("Tool \"{name}\" timed out after {} ms", limit.as_millis()))),
     };
     drop(call);
     let wrote = record_observations(run, step, &name, &context)?;
     let (output, error) = match &ended {
-        Ok(output) => (output.clone(), None),
-        Err(error) => (Value::Null, Some(error.to_string())),
+        Ok(output) => (Arc::clone(output), None),
+        Err(error) => (Arc::default(), Some(error.to_string())),
     };
     let duration_ms = run.since(began);
     run.emit(&RunEvent::ToolCompleted {
         cycle,
         step: step.id.clone(),
         tool: name.clone(),
-        output: output.clone(),
+        output: Arc::clone(&output),
         error: error.clone(),
         wrote,
         duration_ms,
     })?;
     if let Some(params) = kept {
-        turn::called(run, &step.id, &name, params, output, error).await?;
+        turn::called(run, &step.id, &name, params, &output, error).await?;
     }
     ended.map_err(|error| Failure::Step(error.0))
 }
@@ -300,7 +300,7 @@ pub(super) fn calls(run: &Run<'_>, step: &Step) -> Result<Vec<Call>, Stop> {
     step.tools.iter().map(call).collect()
 }
 
-fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Value)]) -> Result<Message, Stop> {
+fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Arc<Value>)]) -> Result<Message, Stop> {
     let trusted = &run.pipeline.config.trusted_tools;
     let cycle = run.read(super::state::RunState::cycle).to_string();
     let mark = |place: &[&str]| run.pipeline.nonces.of(&[&["step", cycle.as_str()], place].concat());

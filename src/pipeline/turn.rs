@@ -14,6 +14,7 @@ use super::run::{Run, Stop, millis};
 use super::state::{RunState, Until};
 use crate::event::RunEvent;
 use crate::outcome::{Artifact, Evaluation, Overruling, Reason, RunStatus, Settlement, Verdict};
+use crate::prompt::Prompt;
 use crate::stage::{self, Ended, Owner, StageRun, StoreError, TurnContext, TurnStore};
 use crate::turn::{
     Note, Scope, Speaker, StageOutcome, ToolCall, TrustTier, Turn, TurnEnd, TurnMessage, TurnStatus,
@@ -125,7 +126,7 @@ pub(super) async fn called(
     step: &str,
     tool: &str,
     params: Value,
-    output: Value,
+    output: &Value,
     error: Option<String>,
 ) -> Result<(), Stop> {
     let Some(store) = recording(run) else { return Ok(()) };
@@ -135,7 +136,7 @@ pub(super) async fn called(
         step: step.to_owned(),
         tool: tool.to_owned(),
         params,
-        output,
+        output: output.clone(),
         error,
         created_at: run.pipeline.clock.now(),
     };
@@ -277,7 +278,7 @@ async fn course<'r>(run: &'r Run<'_>) -> MappedMutexGuard<'r, Course> {
         context: TurnContext::new(
             &run.id,
             pipeline.session.clone(),
-            run.read(|state| state.prompt().clone()),
+            run.read(|state| Prompt::clone(state.prompt())),
             pipeline.tools.names(),
             pipeline.store.clone(),
             Arc::clone(&pipeline.counter),

@@ -7,6 +7,7 @@ mod schedule;
 mod view;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 pub use budget::{Bounds, Held, Until};
 use schedule::Schedule;
@@ -65,12 +66,12 @@ enum Phase {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunState {
     bounds: Bounds,
-    prompt: Prompt,
+    prompt: Arc<Prompt>,
     phase: Phase,
     cycle: u32,
-    plan: Option<Plan>,
+    plan: Option<Arc<Plan>>,
     schedule: Schedule,
-    steps_prompt: Option<Prompt>,
+    steps_prompt: Option<Arc<Prompt>>,
     results: HashMap<String, StepResult>,
     finished: Vec<StepResult>,
     previous: Option<Vec<StepResult>>,
@@ -100,10 +101,10 @@ pub struct RunState {
 
 impl RunState {
     /// Returns the state before the first event.
-    pub fn new(prompt: Prompt, bounds: Bounds) -> Self {
+    pub fn new(prompt: impl Into<Arc<Prompt>>, bounds: Bounds) -> Self {
         Self {
             bounds,
-            prompt,
+            prompt: prompt.into(),
             phase: Phase::BetweenCycles,
             cycle: 0,
             plan: None,
@@ -166,7 +167,7 @@ impl RunState {
             RunEvent::ToolCompleted { step, wrote, .. } => {
                 self.written.extend(wrote.iter().map(|path| (path.clone(), step.clone())));
             }
-            RunEvent::ScratchpadWritten { key, value, .. } => self.scratchpad.record(key, value.clone()),
+            RunEvent::ScratchpadWritten { key, value, .. } => self.scratchpad.record(key, Arc::clone(value)),
             RunEvent::LogRecorded { entry } => self.log(entry.clone()),
             RunEvent::StepCompleted { result, .. } => {
                 self.schedule.end(&result.step_id);

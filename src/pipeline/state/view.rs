@@ -1,6 +1,7 @@
 //! Owns what can be asked of the state of a run: how far it is, what it has found, what it has used.
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -44,7 +45,7 @@ impl RunState {
     }
 
     /// Returns the task as it was given.
-    pub fn prompt(&self) -> &Prompt {
+    pub fn prompt(&self) -> &Arc<Prompt> {
         &self.prompt
     }
 
@@ -59,7 +60,7 @@ impl RunState {
     }
 
     /// Returns the plan of this cycle.
-    pub fn plan(&self) -> Option<&Plan> {
+    pub fn plan(&self) -> Option<&Arc<Plan>> {
         self.plan.as_ref()
     }
 
@@ -97,7 +98,7 @@ impl RunState {
     pub fn inputs<'a>(&'a self, step: &'a Step) -> Vec<(&'a str, &'a Value)> {
         let mut seen = HashSet::new();
         let listed = step.dependencies.iter().filter(|id| seen.insert(id.as_str()));
-        listed.filter_map(|id| Some((id.as_str(), &self.results.get(id)?.output))).collect()
+        listed.filter_map(|id| Some((id.as_str(), &*self.results.get(id)?.output))).collect()
     }
 
     /// Returns the results of this cycle's steps, in the order in which they ran.
