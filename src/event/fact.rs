@@ -183,7 +183,7 @@ pub enum RunEvent {
         /// The cycle from which it counts; 0 for the whole run.
         cycle: u32,
         /// All of it.
-        context: Box<Assembled>,
+        context: Arc<Assembled>,
     },
     /// The run passed, what outlives it is stored, and the output stages are done.
     #[serde(rename = "turn.completed")]

@@ -12,7 +12,7 @@ use super::{criteria, judge, shown, turn};
 use crate::event::RunEvent;
 use crate::evidence::{self, Baseline, Bundle, Site};
 use crate::hook::{EvaluatorInput, PostEvaluator, PreEvaluator, Replaced};
-use crate::outcome::{CheckResult, Evaluation, LogLevel, Overruling, PROTECTED, Reason, Verdict};
+use crate::outcome::{CheckResult, Entries, Evaluation, LogLevel, Overruling, PROTECTED, Reason, Verdict};
 use crate::prompt::Prompt;
 
 pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
@@ -29,7 +29,7 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
     let input = run.read(|state| EvaluatorInput {
         prompt: Prompt::clone(state.prompt()),
         results: state.results(),
-        scratchpad: state.scratchpad().entries().clone(),
+        scratchpad: Entries::clone(state.scratchpad().entries()),
     });
     let (input, _) = run.ask::<PreEvaluator>(input).await?;
     let judged = judge::ask(run, &input, &bundles).await?;
@@ -113,8 +113,10 @@ async fn tampered(run: &Run<'_>) -> Result<Vec<CheckResult>, Stop> {
 /// Returns the evidence as it is now; off the thread, because files may be large and slow.
 async fn gather(run: &Run<'_>, prompt: &Arc<Prompt>, baseline: &Arc<Baseline>) -> Result<Vec<Bundle>, Stop> {
     let (checks, words) = run.read(|state| {
-        let outputs = state.results().into_iter();
-        let words: Vec<String> = outputs.flat_map(|result| shown::words(&result.output)).collect();
+        // Only what has no file has nothing else to be quoted.
+        let quotable = prompt.expected().iter().any(|expected| expected.path.is_none());
+        let outputs = if quotable { state.results() } else { Vec::new() };
+        let words: Vec<String> = outputs.iter().flat_map(|result| shown::words(&result.output)).collect();
         (state.checks_of_cycle().to_vec(), words)
     });
     let (prompt, baseline) = (Arc::clone(prompt), Arc::clone(baseline));

@@ -15,7 +15,7 @@ use super::state::{Action, order_of};
 use super::step;
 use crate::event::RunEvent;
 use crate::hook::{ExecutorInput, ExecutorOutput, PostExecutor, PreExecutor};
-use crate::outcome::{Reason, StepResult, StepStatus};
+use crate::outcome::{Entries, Reason, StepResult, StepStatus};
 use crate::plan::Plan;
 use crate::prompt::Prompt;
 
@@ -25,12 +25,13 @@ pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
             plan: Plan::clone(state.plan()?),
             prompt: Prompt::clone(state.prompt()),
             cycle: state.cycle(),
-            scratchpad: state.scratchpad().entries().clone(),
+            scratchpad: Entries::clone(state.scratchpad().entries()),
             previous_results: state.previous_results().map(<[StepResult]>::to_vec),
         })
     }) else {
         return Err(Stop::new(Reason::InternalError, "an execution without a plan was started"));
     };
+    run.texts.forget_outputs();
     let unchanged = run.guard.ready().await?.baseline.marks();
     if run.read(super::state::RunState::cycle) == 1 && !unchanged.is_empty() {
         run.emit(&RunEvent::BaselineTaken { unchanged })?;

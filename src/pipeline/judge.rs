@@ -151,6 +151,9 @@ fn question(
     let slots = json!({
         "goal": input.prompt.goal,
         "expected_output": shown::expected_output(&input.prompt),
+    });
+    let task = run.render(Template::EvaluatorTask, slots)?;
+    let slots = json!({
         "cycle": cycle,
         "results": results,
         "facts": facts,
@@ -158,7 +161,7 @@ fn question(
         "checks": run.read(|state| shown::checks(state.checks_of_cycle(), |at| mark(&["check", &at.to_string()]))),
         "scratchpad": shown::scratchpad_for_judge(&input.scratchpad, mark(&["scratchpad"])),
     });
-    run.opening(Role::Evaluator, Template::EvaluatorTask, Template::EvaluatorUser, &slots)
+    run.opening(Role::Evaluator, &task, Template::EvaluatorUser, slots)
 }
 
 /// Reads the judge's answer, or says what is wrong with it in words for the judge.

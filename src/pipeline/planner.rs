@@ -127,24 +127,26 @@ fn system_prompt(run: &Run<'_>) -> Result<String, Stop> {
 }
 
 fn question(run: &Run<'_>, input: &PlannerInput) -> Result<Message, Stop> {
-    let mut slots = json!({
+    let slots = json!({
         "goal": input.prompt.goal,
         "context": shown::map(&input.prompt.context),
         "expected_output": shown::expected_output(&input.prompt),
     });
-    let cycle = run.read(super::state::RunState::cycle);
-    let mark = run.pipeline.nonces.of(&["planner", &cycle.to_string()]);
-    let scratchpad = run.read(|state| shown::scratchpad(state.scratchpad(), mark));
+    let task = run.render(Template::PlannerTask, slots)?;
+    let (cycle, scratchpad) = run.read(|state| (state.cycle(), state.scratchpad().clone()));
     if cycle == 1 {
-        return run.opening(Role::Planner, Template::PlannerTask, Template::PlannerUser, &slots);
+        return run.opening(Role::Planner, &task, Template::PlannerUser, json!({}));
     }
-    slots["last_cycle"] = json!(cycle - 1);
-    slots["scratchpad"] = json!(scratchpad);
-    let mark = run.pipeline.nonces.of(&["feedback", &cycle.to_string()]);
+    let mark = |piece: &str| run.pipeline.nonces.of(&[piece, &cycle.to_string()]);
+    let scratchpad = run.texts.scratchpad(&scratchpad);
     let feedback = input.feedback.as_ref();
-    let feedback = feedback.map(|feedback| shown::Material::of("feedback", mark, feedback.as_str()));
-    slots["feedback"] = json!(feedback.unwrap_or_else(|| shown::Material::plain("(none)")));
-    run.opening(Role::Planner, Template::PlannerTask, Template::PlannerReviseUser, &slots)
+    let feedback = feedback.map(|feedback| shown::Material::of("feedback", mark("feedback"), feedback));
+    let slots = json!({
+        "last_cycle": cycle - 1,
+        "scratchpad": shown::scratchpad(&*scratchpad, mark("planner")),
+        "feedback": feedback.unwrap_or_else(|| shown::Material::plain("(none)")),
+    });
+    run.opening(Role::Planner, &task, Template::PlannerReviseUser, slots)
 }
 
 /// Providers refuse an empty message in a conversation.

@@ -11,6 +11,7 @@ use super::Pipeline;
 use super::protect::Guard;
 use super::reserve::Reserves;
 use super::state::RunState;
+use super::texts::Texts;
 use super::turn::Course;
 use crate::event::{Fanout, Purpose, RunEvent};
 use crate::evidence::CheckError;
@@ -98,6 +99,7 @@ pub(super) struct Run<'p> {
     /// The plan of the first cycle, when somebody made it before.
     pub(super) given: Option<Plan>,
     pub(super) reserves: Reserves,
+    pub(super) texts: Texts,
     /// A step has ended.
     ended: Notify,
     inner: Mutex<Inner>,
@@ -124,6 +126,7 @@ impl<'p> Run<'p> {
             guard,
             given: None,
             reserves: Reserves::default(),
+            texts: Texts::default(),
             ended: Notify::new(),
             inner: Mutex::new(Inner { state, fanout }),
         }

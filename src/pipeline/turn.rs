@@ -54,7 +54,7 @@ pub(super) async fn assemble(run: &Run<'_>) -> Result<(), Stop> {
         course.context.store(message(&course.context, Speaker::User, goal)).await?;
     }
     perform(run, Scope::TurnInput, &mut course.context).await?;
-    let context = Box::new(course.context.turn.clone());
+    let context = Arc::new(course.context.turn.clone());
     run.emit(&RunEvent::ContextAssembled { cycle: 0, context })
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn begin_cycle(run: &Run<'_>, cycle: u32) -> Result<(), Stop> {
     if dispatch.turn == before {
         return Ok(());
     }
-    run.emit(&RunEvent::ContextAssembled { cycle, context: Box::new(dispatch.turn.clone()) })
+    run.emit(&RunEvent::ContextAssembled { cycle, context: Arc::new(dispatch.turn.clone()) })
 }
 
 /// Runs the output stages of a cycle; they may withhold its pass.

@@ -2,6 +2,7 @@
 //!
 //! It decides nothing and asks nobody: what no event said is not in a report. Events are free of secrets, so a report is.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -65,6 +66,8 @@ pub struct Cycle {
     pub planning_ms: Option<u64>,
     /// Its steps, in plan order.
     pub steps: Vec<StepRecord>,
+    /// Where a step is among them.
+    places: HashMap<String, usize>,
     /// Facts on disk.
     pub checks: Vec<CheckResult>,
     /// What the judge was shown.
@@ -183,6 +186,7 @@ impl Cycle {
             plan: None,
             planning_ms: None,
             steps: Vec::new(),
+            places: HashMap::new(),
             checks: Vec::new(),
             evidence: Vec::new(),
             evaluation: None,
@@ -260,11 +264,12 @@ impl Cycle {
             skipped: false,
         };
         self.steps = plan.steps.iter().map(record).collect();
+        self.places = plan.steps.iter().enumerate().map(|(at, step)| (step.id.clone(), at)).collect();
         self.plan = Some(Arc::clone(plan));
     }
 
     fn step(&mut self, id: &str) -> Option<&mut StepRecord> {
-        self.steps.iter_mut().find(|record| record.step.id == id)
+        self.steps.get_mut(*self.places.get(id)?)
     }
 }
 

@@ -54,7 +54,7 @@ impl Scratchpad {
     }
 
     /// Returns all entries.
-    pub fn entries(&self) -> &Entries {
+    pub fn entries(&self) -> &Arc<Entries> {
         &self.entries
     }
 

@@ -91,9 +91,9 @@ pub struct RunState {
     evaluation: Option<Evaluation>,
     accepted: bool,
     /// What the models are given beside the task, and the cycle from which that counts.
-    context: Option<(u32, Box<Assembled>)>,
+    context: Option<(u32, Arc<Assembled>)>,
     /// As it stood before the first cycle.
-    first_context: Option<Box<Assembled>>,
+    first_context: Option<Arc<Assembled>>,
     tools_called: BTreeSet<String>,
     concluded: bool,
     stop: Option<(Reason, String)>,
@@ -206,9 +206,9 @@ impl RunState {
             RunEvent::ApprovalDecided { decision: Decision::Accepted, .. } => self.accepted = true,
             RunEvent::ContextAssembled { cycle, context } => {
                 if *cycle == 0 {
-                    self.first_context = Some(context.clone());
+                    self.first_context = Some(Arc::clone(context));
                 }
-                self.context = Some((*cycle, context.clone()));
+                self.context = Some((*cycle, Arc::clone(context)));
             }
             RunEvent::TurnCompleted { .. } => self.concluded = true,
             RunEvent::ToolStarted { tool, .. } => {

@@ -40,6 +40,8 @@ pub(super) struct Schedule {
     changing: BTreeSet<usize>,
     /// Open, and with a tool that may write the scratchpad.
     noting: BTreeSet<usize>,
+    /// How many calls of tools the open steps plan.
+    calls_left: usize,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +84,7 @@ impl Schedule {
             }
             schedule.open.insert(rank);
             let step = &schedule.steps[rank];
+            schedule.calls_left += step.touches.len();
             if step.waits_for == 0 {
                 schedule.ready.insert(rank);
             }
@@ -101,6 +104,7 @@ impl Schedule {
         for set in [&mut self.ready, &mut self.changing, &mut self.noting] {
             set.remove(&rank);
         }
+        self.calls_left -= self.steps[rank].touches.len();
         for dependent in std::mem::take(&mut self.steps[rank].dependents) {
             let step = &mut self.steps[dependent];
             step.waits_for -= 1;
@@ -113,6 +117,11 @@ impl Schedule {
     /// Returns the rank of a step.
     pub(super) fn rank(&self, id: &str) -> Option<usize> {
         self.ranks.get(id).copied()
+    }
+
+    /// Returns the place in the plan of the step with this rank.
+    pub(super) fn index(&self, rank: usize) -> Option<usize> {
+        Some(self.steps.get(rank)?.index)
     }
 
     /// Returns the places in the plan of all steps, in order.
@@ -132,7 +141,7 @@ impl Schedule {
 
     /// Returns how many calls of tools the open steps plan.
     pub(super) fn calls_left(&self) -> usize {
-        self.open.iter().map(|rank| self.steps[*rank].touches.len()).sum()
+        self.calls_left
     }
 
     /// Returns whether a step may ask a model: no earlier one may still write what it would be shown.
