@@ -43,20 +43,20 @@ impl<S, T> Default for Last<S, T> {
 impl<S, T: Clone> Last<S, T> {
     /// Returns what is made of `source`, which is made now if it was not made before.
     fn of(&self, source: &Arc<S>, make: impl FnOnce() -> T) -> T {
-        let Ok(made) = self.try_of::<Infallible>(source, || Ok(make()));
-        made
+        let Ok(result) = self.try_of::<Infallible>(source, || Ok(make()));
+        result
     }
 
     /// As [`Self::of`], for what may fail.
     pub(super) fn try_of<E>(&self, source: &Arc<S>, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         // Whole values are written in one statement each: a panic elsewhere cannot leave half of one.
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, made)) = last.as_ref().filter(|(of, _)| Arc::ptr_eq(of, source)) {
-            return Ok(made.clone());
+        if let Some((_, before)) = last.as_ref().filter(|(of, _)| Arc::ptr_eq(of, source)) {
+            return Ok(before.clone());
         }
-        let made = make()?;
-        *last = Some((Arc::clone(source), made.clone()));
-        Ok(made)
+        let result = make()?;
+        *last = Some((Arc::clone(source), result.clone()));
+        Ok(result)
     }
 }
 
