@@ -6,6 +6,7 @@
 
 mod support;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::TcpListener;
@@ -626,6 +627,7 @@ fn tries_that_failed_are_events_of_their_call() {
     for (seq, event) in (0..).zip(events) {
         // The times of events are those of spans, not the time at which anybody looks at them.
         let ts = jiff::Timestamp::from_second(1_000_000 + i64::try_from(seq).unwrap()).unwrap();
+        let event = Cow::Owned(event);
         sink.emit(&Envelope { seq, ts, run_id: "r".into(), event, redacted: false, line: String::new() })
             .unwrap();
     }

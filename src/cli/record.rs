@@ -50,7 +50,7 @@ fn read(run: &str, folder: &Path) -> Result<(Report, Vec<RunEvent>), Error> {
     let (mut report, mut events) = (Report::default(), Vec::new());
     event::read(BufReader::new(file), |envelope| {
         report.apply(&envelope);
-        events.push(envelope.event);
+        events.push(envelope.event.into_owned());
     })
     .map_err(|e| fail(&e))?;
     Ok((report, events))

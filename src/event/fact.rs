@@ -1,6 +1,7 @@
 //! Owns the facts of a run, one variant each, as they stand on the wire: within a version, fields and variants are only ever added.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use serde_json::{Map, Value};
 use super::Purpose;
 use crate::outcome::Reason;
 use crate::outcome::{
-    CheckResult, Effect, Evaluation, Evidence, LogEntry, RunResult, StepResult, Usage, Verdict,
+    CheckResult, Effect, Entries, Evaluation, Evidence, LogEntry, RunResult, StepResult, Usage, Verdict,
 };
 use crate::plan::{Plan, Step};
 use crate::prompt::Prompt;
@@ -96,7 +97,7 @@ pub enum RunEvent {
         /// The provider's name.
         provider: String,
         /// The task.
-        prompt: Prompt,
+        prompt: Arc<Prompt>,
         /// The key under which it shares history and memory with other runs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         session: Option<String>,
@@ -155,11 +156,11 @@ pub enum RunEvent {
         /// Its cycle.
         cycle: u32,
         /// What it executed.
-        plan: Plan,
+        plan: Arc<Plan>,
         /// The results, as they reached its judge.
         results: Vec<StepResult>,
         /// The scratchpad afterwards.
-        scratchpad: Map<String, Value>,
+        scratchpad: Entries,
         /// Files that tools said they wrote, each with the step, oldest first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         wrote: Vec<(String, String)>,
@@ -218,7 +219,7 @@ pub enum RunEvent {
         /// The cycle from which it counts; 0 for the whole run.
         cycle: u32,
         /// All of it.
-        context: Box<Assembled>,
+        context: Arc<Assembled>,
         /// Plain data that stages left for later ones.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         stash: Map<String, Value>,
@@ -299,7 +300,7 @@ pub enum RunEvent {
         /// The cycle.
         cycle: u32,
         /// The plan.
-        plan: Plan,
+        plan: Arc<Plan>,
         /// Tokens of the planner's calls.
         tokens_used: u64,
         /// Wall clock, in milliseconds.
@@ -314,13 +315,13 @@ pub enum RunEvent {
         order: Vec<String>,
         /// The plan, when a hook or a person changed it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        plan: Option<Plan>,
+        plan: Option<Arc<Plan>>,
         /// The prompt that the steps see, when a hook changed it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        prompt: Option<Prompt>,
+        prompt: Option<Arc<Prompt>>,
         /// The scratchpad, when a hook changed it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        scratchpad: Option<Map<String, Value>>,
+        scratchpad: Option<Entries>,
     },
     /// A step began.
     #[serde(rename = "step.started")]
@@ -355,7 +356,7 @@ pub enum RunEvent {
         /// The tool.
         tool: String,
         /// What it returned; null when it failed.
-        output: Value,
+        output: Arc<Value>,
         /// Why it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
@@ -375,7 +376,7 @@ pub enum RunEvent {
         /// The key.
         key: String,
         /// The value.
-        value: Value,
+        value: Arc<Value>,
     },
     /// An entry for `result.logs`.
     #[serde(rename = "log.recorded")]

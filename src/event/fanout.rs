@@ -2,6 +2,7 @@
 //!
 //! Each event is turned into JSON once. A sink that breaks is dropped and named; only a required one ends the run.
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 
@@ -105,7 +106,7 @@ impl Fanout {
         }
     }
 
-    fn envelope(&mut self, event: &RunEvent) -> serde_json::Result<Envelope> {
+    fn envelope<'e>(&mut self, event: &'e RunEvent) -> serde_json::Result<Envelope<'e>> {
         self.seq += 1;
         let ts = self.clock.now();
         let mut wire = Wire {
@@ -117,14 +118,14 @@ impl Fanout {
             event,
         };
         let line = serde_json::to_string(&wire)?;
-        if let std::borrow::Cow::Borrowed(_) = self.secrets.redact(&line) {
-            let (run_id, event) = (self.run_id.clone(), event.clone());
+        if let Cow::Borrowed(_) = self.secrets.redact(&line) {
+            let (run_id, event) = (self.run_id.clone(), Cow::Borrowed(event));
             return Ok(Envelope { seq: self.seq, ts, run_id, event, redacted: false, line });
         }
         wire.redacted = true;
         let line = self.secrets.redact(&serde_json::to_string(&wire)?).into_owned();
         let Wire { run_id, event, .. } = serde_json::from_str::<Wire<RunEvent>>(&line)?;
-        Ok(Envelope { seq: self.seq, ts, run_id, event, redacted: true, line })
+        Ok(Envelope { seq: self.seq, ts, run_id, event: Cow::Owned(event), redacted: true, line })
     }
 }
 

@@ -8,6 +8,7 @@ mod fanout;
 mod purpose;
 mod record;
 
+use std::borrow::Cow;
 use std::io;
 
 use schemars::JsonSchema;
@@ -28,7 +29,7 @@ pub const SCHEMA: &str = "tepa.events/1";
 
 /// An event with its place in the run, as sinks receive it.
 #[derive(Debug, Clone)]
-pub struct Envelope {
+pub struct Envelope<'e> {
     /// From 1, without gaps.
     pub seq: u64,
     /// When it happened.
@@ -36,11 +37,19 @@ pub struct Envelope {
     /// The run.
     pub run_id: String,
     /// The fact, free of secrets.
-    pub event: RunEvent,
+    pub event: Cow<'e, RunEvent>,
     /// Whether secrets were taken out of it: then it does not say all that happened.
     pub redacted: bool,
     /// The whole as one line of JSON without a line break, free of secrets.
     pub line: String,
+}
+
+impl Envelope<'_> {
+    /// Returns the same for whoever keeps it longer than the fact is lent.
+    pub fn into_owned(self) -> Envelope<'static> {
+        let Self { seq, ts, run_id, event, redacted, line } = self;
+        Envelope { seq, ts, run_id, event: Cow::Owned(event.into_owned()), redacted, line }
+    }
 }
 
 /// The form of an envelope on the wire.

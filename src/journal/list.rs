@@ -131,7 +131,7 @@ pub fn recorded(folder: &Path) -> Option<Listed> {
     let mut first = None;
     event::read(start.as_slice(), |envelope| first = Some(envelope)).ok()?;
     let first = first?;
-    let RunEvent::RunStarted { prompt, session, .. } = first.event else { return None };
+    let RunEvent::RunStarted { prompt, session, .. } = first.event.into_owned() else { return None };
     let result = result(file);
     let state = match &result {
         Some(result) => State::of(result),
@@ -143,7 +143,7 @@ pub fn recorded(folder: &Path) -> Option<Listed> {
         run_id: folder.file_name()?.to_str()?.to_owned(),
         started_at: first.ts,
         session,
-        goal: prompt.goal,
+        goal: prompt.goal.clone(),
         state,
         reason: result.as_ref().map(|result| result.reason),
         cycles: result.as_ref().map_or(0, |result| result.cycles),
@@ -156,7 +156,8 @@ pub fn recorded(folder: &Path) -> Option<Listed> {
 /// Returns the result that the last event carries.
 fn result(file: &fs::File) -> Option<RunResult> {
     let mut last = None;
-    event::read(last_line(file).ok()?.as_slice(), |envelope| last = Some(envelope.event)).ok()?;
+    event::read(last_line(file).ok()?.as_slice(), |envelope| last = Some(envelope.event.into_owned()))
+        .ok()?;
     let Some(RunEvent::RunCompleted { result }) = last else { return None };
     Some(*result)
 }

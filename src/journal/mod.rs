@@ -143,7 +143,7 @@ impl EventSink for Journal {
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
         // What is about to change something has to be known of even after the machine has lost its power.
         let is_awaited = matches!(
-            envelope.event,
+            *envelope.event,
             RunEvent::ToolStarted { effect: Effect::Writes, .. } | RunEvent::RunCompleted { .. }
         );
         let mut line = String::with_capacity(envelope.line.len() + 1);
@@ -154,7 +154,7 @@ impl EventSink for Journal {
         if is_awaited {
             self.file.sync_data()?;
         }
-        if matches!(envelope.event, RunEvent::RunCompleted { .. }) {
+        if matches!(*envelope.event, RunEvent::RunCompleted { .. }) {
             self.check_untouched()?;
         }
         Ok(())
@@ -214,7 +214,7 @@ impl EventSink for ResultFile {
     }
 
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
-        let RunEvent::RunCompleted { result } = &envelope.event else {
+        let RunEvent::RunCompleted { result } = &*envelope.event else {
             return Ok(());
         };
         let mut text = serde_json::to_string_pretty(result)?;

@@ -39,7 +39,7 @@ pub fn open_record(folder: &Path) -> io::Result<Take<File>> {
 #[derive(Debug)]
 pub struct Whole {
     /// The events, in order.
-    pub events: Vec<Envelope>,
+    pub events: Vec<Envelope<'static>>,
     /// How many facts there are that this program does not know.
     pub unknown: usize,
     /// How long the whole lines are, in bytes; what follows is the beginning of a line.

@@ -170,7 +170,7 @@ impl Pipeline {
             self.provider.recall(purpose);
         }
         let baseline_known = began.is_some();
-        let guard = Guard::begin(self, prompt, began);
+        let guard = Guard::begin(self, Arc::unwrap_or_clone(prompt), began);
         let unlogged = unfinished.unlogged.take();
         let mut run = Run::new(self, run_id, state, fanout, guard).with_unfinished(unfinished);
         (run.given, run.spent, run.baseline_known) = (given.map(|given| given.plan), spent, baseline_known);
@@ -310,7 +310,7 @@ impl Run<'_> {
     }
 
     fn planned(&self) -> Result<Planned, Stop> {
-        let plan = self.read(|state| state.plan().cloned());
+        let plan = self.read(|state| state.plan().map(|plan| Plan::clone(plan)));
         let plan = plan.ok_or_else(|| Stop::new(Reason::InternalError, "there is no plan"))?;
         let estimate = estimate::of(self, &plan, &Limit::whole(self))?;
         let spent = self.read(|state| Spending { tokens: state.tokens_used(), usd: state.cost().usd });

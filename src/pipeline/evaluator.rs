@@ -13,7 +13,7 @@ use super::{criteria, judge, shown, turn};
 use crate::event::RunEvent;
 use crate::evidence::{self, Baseline, Bundle, Site};
 use crate::hook::{EvaluatorInput, PostEvaluator, PreEvaluator, Replaced};
-use crate::outcome::{CheckResult, Evaluation, LogLevel, Overruling, PROTECTED, Reason, Verdict};
+use crate::outcome::{CheckResult, Entries, Evaluation, LogLevel, Overruling, PROTECTED, Reason, Verdict};
 use crate::prompt::Prompt;
 
 pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
@@ -32,9 +32,9 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
         evidence: bundles.iter().map(Bundle::recorded).collect(),
     });
     let input = run.read(|state| EvaluatorInput {
-        prompt: state.prompt().clone(),
+        prompt: Prompt::clone(state.prompt()),
         results: state.results(),
-        scratchpad: state.scratchpad().entries().clone(),
+        scratchpad: Entries::clone(state.scratchpad().entries()),
     });
     let (input, _) = run.ask::<PreEvaluator>(input).await?;
     let judged = judge::ask(run, &input, &bundles).await?;
@@ -70,7 +70,7 @@ pub(super) fn logged(evaluation: &Evaluation, duration_ms: u64) -> Logged<'stati
 async fn look_again(
     run: &Run<'_>,
     evaluation: Evaluation,
-    prompt: &Prompt,
+    prompt: &Arc<Prompt>,
     baseline: &Arc<Baseline>,
     bundles: &[Bundle],
 ) -> Result<Evaluation, Stop> {
@@ -120,13 +120,15 @@ async fn tampered(run: &Run<'_>) -> Result<Vec<CheckResult>, Stop> {
 }
 
 /// Returns the evidence as it is now; off the thread, because files may be large and slow.
-async fn gather(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Result<Vec<Bundle>, Stop> {
+async fn gather(run: &Run<'_>, prompt: &Arc<Prompt>, baseline: &Arc<Baseline>) -> Result<Vec<Bundle>, Stop> {
     let (checks, words) = run.read(|state| {
-        let outputs = state.results().into_iter();
-        let words: Vec<String> = outputs.flat_map(|result| shown::words(&result.output)).collect();
+        // Only what has no file has nothing else to be quoted.
+        let quotable = prompt.expected().iter().any(|expected| expected.path.is_none());
+        let outputs = if quotable { state.results() } else { Vec::new() };
+        let words: Vec<String> = outputs.iter().flat_map(|result| shown::words(&result.output)).collect();
         (state.checks_of_cycle().to_vec(), words)
     });
-    let (prompt, baseline) = (prompt.clone(), Arc::clone(baseline));
+    let (prompt, baseline) = (Arc::clone(prompt), Arc::clone(baseline));
     let workspace = Arc::clone(&run.pipeline.workspace);
     let gathered =
         tokio::task::spawn_blocking(move || Bundle::gather(&prompt, &workspace, &baseline, &checks, &words));

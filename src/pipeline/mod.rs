@@ -25,6 +25,7 @@ mod run;
 mod shown;
 pub mod state;
 mod step;
+mod texts;
 mod turn;
 
 use std::path::PathBuf;

@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -27,7 +28,7 @@ pub struct Interrupted {
     /// How long the whole lines of its record are, in bytes.
     pub whole: u64,
     /// The task.
-    pub prompt: Prompt,
+    pub prompt: Arc<Prompt>,
     /// The configuration as it was recorded: without the values that servers, tools, hooks and stages are handed.
     pub config: Value,
     /// The names of the tools that the run had.
@@ -39,7 +40,7 @@ pub struct Interrupted {
     /// Files that it may not change.
     pub protected: Vec<PathBuf>,
     /// The whole record.
-    pub events: Vec<Envelope>,
+    pub events: Vec<Envelope<'static>>,
     pub(super) given: Option<Given>,
     pub(super) began: Option<Began>,
     /// What stages had assembled: once for the run, and last in a cycle.
@@ -76,7 +77,7 @@ pub enum ResumeError {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Earlier {
     /// It ended.
-    Ended { output: Value, error: Option<String> },
+    Ended { output: Arc<Value>, error: Option<String> },
     /// It only looks, and is made again with these parameters.
     Again { params: Value },
     /// It may have changed something.
@@ -138,7 +139,7 @@ impl Interrupted {
     ///
     /// # Errors
     /// There is nothing that could go on.
-    pub fn of(run_id: &str, whole: u64, events: Vec<Envelope>) -> Result<Self, ResumeError> {
+    pub fn of(run_id: &str, whole: u64, events: Vec<Envelope<'static>>) -> Result<Self, ResumeError> {
         let Some(RunEvent::RunStarted {
             prompt,
             prompt_sha256,
@@ -149,7 +150,7 @@ impl Interrupted {
             given,
             protects,
             ..
-        }) = events.first().map(|envelope| &envelope.event)
+        }) = events.first().map(|envelope| &*envelope.event)
         else {
             return Err(ResumeError::NoTask);
         };
@@ -207,11 +208,11 @@ struct Fold {
 }
 
 impl Fold {
-    fn apply(&mut self, envelope: &Envelope) -> Result<(), ResumeError> {
+    fn apply(&mut self, envelope: &Envelope<'_>) -> Result<(), ResumeError> {
         self.since.get_or_insert(envelope.ts);
         self.until = Some(envelope.ts);
         let whole = !envelope.redacted;
-        match &envelope.event {
+        match &*envelope.event {
             RunEvent::ExecutionRecalled { .. } => return Err(ResumeError::Judged),
             RunEvent::BaselineTaken { unchanged, protected, before } => {
                 self.began = Some(Began {

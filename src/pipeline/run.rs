@@ -12,6 +12,7 @@ use super::protect::Guard;
 use super::reserve::Reserves;
 use super::resume::Unfinished;
 use super::state::RunState;
+use super::texts::Texts;
 use super::turn::Course;
 use crate::event::{Fanout, Purpose, RunEvent};
 use crate::evidence::CheckError;
@@ -106,6 +107,7 @@ pub(super) struct Run<'p> {
     /// Whether the record says what the state of things was when it began.
     pub(super) baseline_known: bool,
     unfinished: Mutex<Unfinished>,
+    pub(super) texts: Texts,
     /// A step has ended.
     ended: Notify,
     inner: Mutex<Inner>,
@@ -136,6 +138,7 @@ impl<'p> Run<'p> {
             spent: Duration::ZERO,
             baseline_known: false,
             unfinished: Mutex::default(),
+            texts: Texts::default(),
             ended: Notify::new(),
             inner: Mutex::new(Inner { state, fanout }),
         }

@@ -14,6 +14,7 @@ use super::run::{Run, Stop, millis};
 use super::state::{RunState, Until};
 use crate::event::RunEvent;
 use crate::outcome::{Artifact, Evaluation, Overruling, Reason, RunStatus, Settlement, Verdict};
+use crate::prompt::Prompt;
 use crate::stage::{self, Ended, Owner, StageRun, StoreError, TurnContext, TurnStore};
 use crate::turn::{
     Assembled, Note, Scope, Speaker, StageOutcome, ToolCall, TrustTier, Turn, TurnEnd, TurnMessage,
@@ -109,7 +110,7 @@ fn turn(context: &TurnContext) -> Turn {
 fn assembled(cycle: u32, context: &TurnContext) -> RunEvent {
     RunEvent::ContextAssembled {
         cycle,
-        context: Box::new(context.turn.clone()),
+        context: Arc::new(context.turn.clone()),
         stash: context.stash.values().clone(),
         met: Some(context.met()).filter(|met| *met != TrustTier::FirstParty),
     }
@@ -183,7 +184,7 @@ pub(super) async fn called(
     step: &str,
     tool: &str,
     params: Value,
-    output: Value,
+    output: &Value,
     error: Option<String>,
 ) -> Result<(), Stop> {
     let Some(store) = recording(run) else { return Ok(()) };
@@ -193,7 +194,7 @@ pub(super) async fn called(
         step: step.to_owned(),
         tool: tool.to_owned(),
         params,
-        output,
+        output: output.clone(),
         error,
         created_at: run.pipeline.clock.now(),
     };
@@ -340,7 +341,7 @@ async fn course<'r>(run: &'r Run<'_>) -> MappedMutexGuard<'r, Course> {
         context: TurnContext::new(
             &run.id,
             pipeline.session.clone(),
-            run.read(|state| state.prompt().clone()),
+            run.read(|state| Prompt::clone(state.prompt())),
             pipeline.tools.names(),
             pipeline.store.clone(),
             Arc::clone(&pipeline.counter),

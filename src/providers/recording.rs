@@ -123,7 +123,7 @@ impl EventSink for Arc<Recording> {
     }
 
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
-        if matches!(envelope.event, RunEvent::RunCompleted { .. }) { self.save() } else { Ok(()) }
+        if matches!(*envelope.event, RunEvent::RunCompleted { .. }) { self.save() } else { Ok(()) }
     }
 }
 

@@ -226,7 +226,7 @@ impl EventSink for Events {
     }
 
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
-        self.0.lock().unwrap().push(envelope.event.clone());
+        self.0.lock().unwrap().push(RunEvent::clone(&envelope.event));
         Ok(())
     }
 }

@@ -7,6 +7,7 @@ mod schedule;
 mod view;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 pub use budget::{Bounds, Held, Until};
 use schedule::Schedule;
@@ -65,12 +66,12 @@ enum Phase {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunState {
     bounds: Bounds,
-    prompt: Prompt,
+    prompt: Arc<Prompt>,
     phase: Phase,
     cycle: u32,
-    plan: Option<Plan>,
+    plan: Option<Arc<Plan>>,
     schedule: Schedule,
-    steps_prompt: Option<Prompt>,
+    steps_prompt: Option<Arc<Prompt>>,
     results: HashMap<String, StepResult>,
     finished: Vec<StepResult>,
     previous: Option<Vec<StepResult>>,
@@ -90,9 +91,9 @@ pub struct RunState {
     evaluation: Option<Evaluation>,
     accepted: bool,
     /// What the models are given beside the task, and the cycle from which that counts.
-    context: Option<(u32, Box<Assembled>)>,
+    context: Option<(u32, Arc<Assembled>)>,
     /// As it stood before the first cycle.
-    first_context: Option<Box<Assembled>>,
+    first_context: Option<Arc<Assembled>>,
     tools_called: BTreeSet<String>,
     concluded: bool,
     stop: Option<(Reason, String)>,
@@ -102,10 +103,10 @@ pub struct RunState {
 
 impl RunState {
     /// Returns the state before the first event.
-    pub fn new(prompt: Prompt, bounds: Bounds) -> Self {
+    pub fn new(prompt: impl Into<Arc<Prompt>>, bounds: Bounds) -> Self {
         Self {
             bounds,
-            prompt,
+            prompt: prompt.into(),
             phase: Phase::BetweenCycles,
             cycle: 0,
             plan: None,
@@ -211,9 +212,9 @@ impl RunState {
             RunEvent::ApprovalDecided { decision: Decision::Accepted, .. } => self.accepted = true,
             RunEvent::ContextAssembled { cycle, context, .. } => {
                 if *cycle == 0 {
-                    self.first_context = Some(context.clone());
+                    self.first_context = Some(Arc::clone(context));
                 }
-                self.context = Some((*cycle, context.clone()));
+                self.context = Some((*cycle, Arc::clone(context)));
             }
             RunEvent::TurnCompleted { .. } => self.concluded = true,
             RunEvent::ToolStarted { step, tool, .. } => {

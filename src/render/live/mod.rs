@@ -211,7 +211,7 @@ mod tests {
         for envelope in fixture::envelopes(&fixture::stopped()) {
             live.emit(&envelope).unwrap();
             let now = term.contents();
-            let shown = match &envelope.event {
+            let shown = match &*envelope.event {
                 RunEvent::CycleStarted { .. } => "planning",
                 RunEvent::StepStarted { .. } => "running",
                 RunEvent::LlmRetry { .. } => "retried",
@@ -229,7 +229,7 @@ mod tests {
         let mut seen = 0;
         for envelope in fixture::envelopes(&fixture::run()) {
             live.emit(&envelope).unwrap();
-            let (role, step) = match &envelope.event {
+            let (role, step) = match &*envelope.event {
                 RunEvent::CycleStarted { .. } => (Role::Planner, None),
                 RunEvent::StepStarted { step, .. } => (Role::Executor, Some(step.id.clone())),
                 RunEvent::ExecutionCompleted { .. } => (Role::Evaluator, None),
@@ -259,13 +259,13 @@ mod tests {
         let plan = Plan { reasoning: String::new(), estimated_tokens: 0.0, steps: steps.clone() };
         let mut events = vec![
             RunEvent::CycleStarted { cycle: 1 },
-            RunEvent::PlanCompleted { cycle: 1, plan, tokens_used: 0, duration_ms: 0 },
+            RunEvent::PlanCompleted { cycle: 1, plan: plan.into(), tokens_used: 0, duration_ms: 0 },
         ];
         for step in &steps[..20] {
             let result = StepResult {
                 step_id: step.id.clone(),
                 status: StepStatus::Success,
-                output: serde_json::Value::Null,
+                output: serde_json::Value::Null.into(),
                 error: None,
                 tokens_used: 0,
                 duration_ms: 0,
