@@ -94,21 +94,28 @@ fn tasks(bencher: Bencher<'_, '_>) {
     });
 }
 
-fn events() -> Vec<Envelope> {
+fn events() -> Vec<Envelope<'static>> {
     let event = |at: usize| {
         let event = RunEvent::ToolCompleted {
             cycle: 1,
             step: format!("step{at}"),
             tool: "file_read".to_owned(),
-            output: json!({"content": "A line of a file that somebody wrote.\n".repeat(10)}),
+            output: json!({"content": "A line of a file that somebody wrote.\n".repeat(10)}).into(),
             error: None,
             wrote: Vec::new(),
             duration_ms: 1,
         };
         let (seq, ts, run_id) = (at as u64, Timestamp::UNIX_EPOCH, "0198".to_owned());
-        let wire = Wire { schema: SCHEMA.to_owned(), seq, ts, run_id: run_id.clone(), event: &event };
+        let wire = Wire {
+            schema: SCHEMA.to_owned(),
+            seq,
+            ts,
+            run_id: run_id.clone(),
+            redacted: false,
+            event: &event,
+        };
         let line = serde_json::to_string(&wire).unwrap();
-        Envelope { seq, ts, run_id, event, line }
+        Envelope { seq, ts, run_id, event: std::borrow::Cow::Owned(event), redacted: false, line }
     };
     (1..=EVENTS).map(event).collect()
 }
