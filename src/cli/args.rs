@@ -5,6 +5,7 @@ mod doctor;
 mod help;
 mod init;
 mod layers;
+mod replay;
 mod resume;
 mod schema;
 mod settings;
@@ -24,6 +25,7 @@ pub(super) use self::config::ConfigArguments;
 pub(super) use self::doctor::DoctorArguments;
 pub(super) use self::init::InitArguments;
 pub(super) use self::layers::{LayerArguments, Voices};
+pub(super) use self::replay::ReplayArguments;
 pub(super) use self::resume::ResumeArguments;
 pub(super) use self::schema::{SchemaArgument, SchemaArguments};
 pub(super) use self::settings::{EndingArguments, SettingArguments, TellingArguments, WorkArguments};
@@ -86,6 +88,7 @@ const RUNS_EXAMPLES: &str = "\
 Examples:
   tepa runs list                                    a table of all of them
   tepa runs show latest                             how the newest one ended, and what happened in it
+  tepa runs replay latest --speed 10                the same as if it happened now, ten times as fast
   tepa runs report latest --format markdown         its report
   tepa runs report 0198f3 --format html -o run.html a run by the beginning of its id
   tepa runs plan latest --format svg -o plan.svg    its last plan as a picture
@@ -279,6 +282,9 @@ pub(super) enum RunsCommand {
         #[arg(long, value_name = "FORMAT", default_value = "text")]
         output: ToolOutputArgument,
     },
+    /// Show a run again as it was shown when it happened; executes nothing
+    #[command(after_help = help::RUNS_REPLAY)]
+    Replay(ReplayArguments),
     /// Write the report of a run, as `tepa run --report` does
     #[command(after_help = help::RUNS_REPORT)]
     Report {

@@ -20,6 +20,7 @@ mod memory;
 mod misspelt;
 mod plan;
 mod record;
+mod replay;
 mod resume;
 mod run;
 mod runs;

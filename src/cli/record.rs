@@ -57,7 +57,7 @@ fn read(run: &str, folder: &Path) -> Result<(Report, Vec<RunEvent>), Error> {
 }
 
 /// Says that there is no result, and why.
-fn unended(run: &Listed) -> Error {
+pub(super) fn unended(run: &Listed) -> Error {
     let id = &run.run_id;
     match run.state {
         State::Running => Error::usage(format!("the run `{id}` has no result yet: it is under way")),

@@ -11,7 +11,7 @@ use crate::config::{Config, Environment, LoggingLevel, ProviderKind};
 use crate::error::Error;
 use crate::event::EventSink;
 use crate::journal;
-use crate::outcome::Reason;
+use crate::outcome::{Reason, RunResult};
 use crate::pipeline::{Cancel, Finished};
 use crate::render::{Jsonl, Live, Patient, Plain, Style, prose};
 use crate::report::github::{self, Job};
@@ -128,12 +128,7 @@ fn outputs(
 
 /// Prints the data of the run; a result that did not reach its reader is not a pass.
 fn report(output: OutputArgument, finished: &Finished, ui: &Ui) -> anyhow::Result<ExitStatus> {
-    let text = match output {
-        OutputArgument::Text => format!("{}\n", prose(finished.settlement.feedback())),
-        OutputArgument::Json => format!("{}\n", serde_json::to_string_pretty(&finished.result)?),
-        OutputArgument::Jsonl => String::new(),
-    };
-    if let Err(e) = ui.data(&text) {
+    if let Err(e) = ui.data(&data(output, &finished.result)?) {
         ui.error(&Error::broken("cannot write to standard output").because(&e).into());
         return Ok(ExitStatus::unreported());
     }
@@ -141,6 +136,15 @@ fn report(output: OutputArgument, finished: &Finished, ui: &Ui) -> anyhow::Resul
         ui.error(&Error::broken(prose(finished.settlement.feedback())).into());
     }
     Ok(ExitStatus::of_run(&finished.settlement))
+}
+
+/// Returns what standard output carries of a run that has ended, beside its events.
+pub(super) fn data(output: OutputArgument, result: &RunResult) -> serde_json::Result<String> {
+    Ok(match output {
+        OutputArgument::Text => format!("{}\n", prose(&result.feedback)),
+        OutputArgument::Json => format!("{}\n", serde_json::to_string_pretty(result)?),
+        OutputArgument::Jsonl => String::new(),
+    })
 }
 
 /// Refuses what contradicts itself about replies.

@@ -8,7 +8,7 @@ use super::args::{GlobalArguments, RunsArguments, RunsCommand, ToolOutputArgumen
 use super::status::ExitStatus;
 use super::table::{Column, table};
 use super::ui::Ui;
-use super::{evaluate, record, resume, when};
+use super::{evaluate, record, replay, resume, when};
 use crate::config::Environment;
 use crate::error::Error;
 use crate::journal::{self, Listed};
@@ -40,6 +40,7 @@ pub(super) fn run(
             print(ui, &text)
         }
         RunsCommand::Show { run, output } => record::show(run, *output, global, environment, ui),
+        RunsCommand::Replay(arguments) => replay::replay(arguments, global, environment, ui),
         RunsCommand::Report { run, format, output } => {
             let report = read(run, environment)?;
             let text = format

@@ -20,6 +20,16 @@ pub struct SinkError {
     pub source: io::Error,
 }
 
+/// Tells sinks what happened before a run was resumed; how an attempt ended that is followed by another is told to nobody again.
+pub fn recall(sinks: &mut [Box<dyn EventSink>], before: &[Envelope]) {
+    let ends =
+        |event: &RunEvent| matches!(event, RunEvent::RunStopped { .. } | RunEvent::RunCompleted { .. });
+    for envelope in before.iter().filter(|envelope| !ends(&envelope.event)) {
+        // A sink that breaks over this breaks over the next event as well, and is named then.
+        sinks.iter_mut().for_each(|sink| drop(sink.recall(envelope)));
+    }
+}
+
 /// Hands every event to every sink.
 pub struct Fanout {
     run_id: String,
@@ -52,17 +62,10 @@ impl Fanout {
     }
 
     /// Returns the fanout of a run that goes on after these events.
-    ///
-    /// How an attempt ended that is followed by another is told to nobody again.
     #[must_use]
     pub fn resumed(mut self, before: &[Envelope]) -> Self {
         self.seq = before.last().map_or(0, |last| last.seq);
-        let ends =
-            |event: &RunEvent| matches!(event, RunEvent::RunStopped { .. } | RunEvent::RunCompleted { .. });
-        for envelope in before.iter().filter(|envelope| !ends(&envelope.event)) {
-            // A sink that breaks over this breaks over the next event as well, and is named then.
-            self.sinks.iter_mut().for_each(|sink| drop(sink.recall(envelope)));
-        }
+        recall(&mut self.sinks, before);
         self
     }
 
@@ -109,23 +112,12 @@ impl Fanout {
     fn envelope<'e>(&mut self, event: &'e RunEvent) -> serde_json::Result<Envelope<'e>> {
         self.seq += 1;
         let ts = self.clock.now();
-        let mut wire = Wire {
-            schema: SCHEMA.to_owned(),
-            seq: self.seq,
-            ts,
-            run_id: self.run_id.clone(),
-            redacted: false,
-            event,
-        };
+        let run_id = self.run_id.clone();
+        let wire = Wire { schema: SCHEMA.to_owned(), seq: self.seq, ts, run_id, redacted: false, event };
         let line = serde_json::to_string(&wire)?;
-        if let Cow::Borrowed(_) = self.secrets.redact(&line) {
-            let (run_id, event) = (self.run_id.clone(), Cow::Borrowed(event));
-            return Ok(Envelope { seq: self.seq, ts, run_id, event, redacted: false, line });
-        }
-        wire.redacted = true;
-        let line = self.secrets.redact(&serde_json::to_string(&wire)?).into_owned();
-        let Wire { run_id, event, .. } = serde_json::from_str::<Wire<RunEvent>>(&line)?;
-        Ok(Envelope { seq: self.seq, ts, run_id, event: Cow::Owned(event), redacted: true, line })
+        let Wire { seq, run_id, .. } = wire;
+        let envelope = Envelope { seq, ts, run_id, event: Cow::Borrowed(event), redacted: false, line };
+        envelope.without(&self.secrets)
     }
 }
 

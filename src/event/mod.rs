@@ -16,11 +16,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::outcome::Usage;
+use crate::secret::Secrets;
 use crate::source::schema_of_output;
 
 pub use clock::{Clock, SystemClock};
 pub use fact::{Decision, Given, HookOutcome, NOBODY, RunEvent, Subject, ToolUse};
-pub use fanout::{Fanout, SinkError};
+pub use fanout::{Fanout, SinkError, recall};
 pub use purpose::{Purpose, Role};
 pub use record::{RecordError, read};
 
@@ -45,6 +46,21 @@ pub struct Envelope<'e> {
 }
 
 impl Envelope<'_> {
+    /// Returns the same without `secrets`.
+    ///
+    /// # Errors
+    /// Without them it is no event any more.
+    pub fn without(self, secrets: &Secrets) -> serde_json::Result<Self> {
+        if let Cow::Borrowed(_) = secrets.redact(&self.line) {
+            return Ok(self);
+        }
+        let Self { seq, ts, run_id, event, .. } = self;
+        let wire = Wire { schema: SCHEMA.to_owned(), seq, ts, run_id, redacted: true, event: &*event };
+        let line = secrets.redact(&serde_json::to_string(&wire)?).into_owned();
+        let Wire { run_id, event, .. } = serde_json::from_str::<Wire<RunEvent>>(&line)?;
+        Ok(Self { seq, ts, run_id, event: Cow::Owned(event), redacted: true, line })
+    }
+
     /// Returns the same for whoever keeps it longer than the fact is lent.
     pub fn into_owned(self) -> Envelope<'static> {
         let Self { seq, ts, run_id, event, redacted, line } = self;

@@ -58,6 +58,18 @@ Examples:
 
 Exit codes: 0 shown, 2 no such run, no result, or its record cannot be used, 4 the output cannot be written";
 
+pub(super) const RUNS_REPLAY: &str = "\
+Examples:
+  tepa runs replay latest                           all at once
+  tepa runs replay 0198f3 --speed 10                with its pauses, ten times as fast
+  tepa runs replay latest -q --output jsonl         its events, for programs
+
+Exit codes, none of which is that of the run:
+  0    shown, as far as the run came
+  2    no such run, no result for `--output json`, or its record cannot be used
+  4    the output cannot be written
+  130  SIGINT; 143 SIGTERM";
+
 pub(super) const RUNS_REPORT: &str = "\
 Examples:
   tepa runs report latest                           as Markdown, on standard output

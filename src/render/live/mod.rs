@@ -154,8 +154,9 @@ impl EventSink for Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        self.board.close();
-        self.bars.suspend(|| ());
+        // Nobody said how the run ended: what is known of its steps stays.
+        let lines = self.board.close();
+        self.bars.suspend(|| lines.iter().for_each(|line| drop(self.screen.write_line(line.trim_end()))));
     }
 }
 
