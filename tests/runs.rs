@@ -194,3 +194,159 @@ fn a_record_that_cannot_be_read_and_a_speed_that_is_none_are_refused() {
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(error.contains("cannot use the record of the run `latest`"), "{error}");
 }
+
+/// Puts runs beside the one that is recorded: each with its id, when it began, and how it ended.
+fn shelf(folder: &Path, runs: &[(&str, &str, Option<(&str, &str)>)]) {
+    let record = fs::read_to_string(events(folder)).unwrap();
+    let (started, ended) = (record.lines().next().unwrap(), record.lines().last().unwrap());
+    for (id, began, end) in runs {
+        let mut lines: Vec<Value> = vec![serde_json::from_str(started).unwrap()];
+        lines[0]["ts"] = (*began).into();
+        if let Some((status, reason)) = end {
+            let mut ended: Value = serde_json::from_str(ended).unwrap();
+            ended["result"]["reason"] = (*reason).into();
+            ended["result"]["status"] = (*status).into();
+            lines.push(ended);
+        }
+        let run = folder.join(".tepa/runs").join(id);
+        fs::create_dir(&run).unwrap();
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        fs::write(run.join("events.jsonl"), text).unwrap();
+    }
+}
+
+/// Returns what lies where runs are recorded, sorted.
+fn kept(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder.join(".tepa/runs")).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+const PASS: Option<(&str, &str)> = Some(("pass", "passed"));
+const OLD: &str = "2020-01-01T00:00:00Z";
+
+/// Returns a folder with three old runs, `0001` to `0003`, and the new one of which the id is returned.
+fn four_runs() -> (TempDir, String) {
+    let folder = recorded();
+    let new = kept(folder.path()).remove(0);
+    shelf(folder.path(), &[("0001", OLD, PASS), ("0002", OLD, PASS), ("0003", OLD, PASS)]);
+    (folder, new)
+}
+
+#[test]
+fn old_runs_go_with_all_that_is_in_their_folders() {
+    let (folder, new) = four_runs();
+    let outputs = folder.path().join(".tepa/runs/0001/outputs/deep");
+    fs::create_dir_all(&outputs).unwrap();
+    fs::write(outputs.join("out.txt"), [b'x'; 4096]).unwrap();
+    let (code, out, error) = said(folder.path(), "runs gc");
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(error.contains("hint: say how many stay, such as `--keep 20`"), "{error}");
+    let (code, out, lines) = said(folder.path(), "runs gc --keep 2 --dry-run");
+    assert_eq!(code, 0);
+    assert!(out.starts_with("would remove 2 runs: "), "{out}");
+    assert!(lines.starts_with("would remove 0002 (20") && lines.contains("\nwould remove 0001 ("), "{lines}");
+    assert_eq!(kept(folder.path()), ["0001", "0002", "0003", &new]);
+    // Both have to hold.
+    assert_eq!(
+        said(folder.path(), "runs gc --keep 2 --older-than 10000d").1,
+        "removed 0 runs: 0 B are free again\n"
+    );
+    let (code, out, lines) = said(folder.path(), "runs gc --keep 3 --older-than 30d");
+    assert_eq!(code, 0, "{lines}");
+    assert!(out.starts_with("removed 1 run: ") && out.ends_with("kB are free again\n"), "{out}");
+    assert!(lines.starts_with("removed 0001 (20") && lines.contains(", pass, "), "{lines}");
+    assert_eq!(kept(folder.path()), ["0002", "0003", &new]);
+    let (code, json, lines) = said(folder.path(), "-q runs gc --older-than 30d --output json");
+    assert_eq!((code, lines.as_str()), (0, ""));
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["runs"], serde_json::json!(["0003", "0002"]));
+    assert!(json["bytes"].as_u64().unwrap() > 1000 && json["dryRun"] == false, "{json}");
+    assert_eq!(kept(folder.path()), [new.as_str()]);
+    assert_eq!(said(folder.path(), "runs gc --keep 0").0, 0);
+    assert_eq!(kept(folder.path()), [""; 0]);
+    let empty = tempfile::tempdir().unwrap();
+    assert_eq!(said(empty.path(), "runs gc --keep 0").1, "removed 0 runs: 0 B are free again\n");
+}
+
+#[test]
+fn what_is_under_way_always_stays_and_what_could_be_resumed_unless_it_is_said() {
+    let (folder, new) = four_runs();
+    let resumable = [
+        ("0004", OLD, None),
+        ("0005", OLD, Some(("terminated", "interrupted"))),
+        ("0006", OLD, Some(("terminated", "token_budget"))),
+        ("0007", OLD, None),
+        ("0008", OLD, Some(("fail", "max_cycles"))),
+    ];
+    shelf(folder.path(), &resumable);
+    let held = |id: &str| {
+        let file = fs::File::open(folder.path().join(".tepa/runs").join(id).join("events.jsonl")).unwrap();
+        file.lock().unwrap();
+        file
+    };
+    // One that has a verdict may still be writing what it leaves behind.
+    let _held = [held("0003"), held("0007")];
+    assert_eq!(said(folder.path(), "runs gc --keep 0").0, 0);
+    assert_eq!(kept(folder.path()), ["0003", "0004", "0005", "0006", "0007"]);
+    assert!(!kept(folder.path()).contains(&new));
+    assert_eq!(said(folder.path(), "runs gc --keep 0 --resumable").0, 0);
+    assert_eq!(kept(folder.path()), ["0003", "0007"]);
+}
+
+#[test]
+fn what_is_no_record_stays_and_no_link_is_followed() {
+    use std::os::unix::fs::symlink;
+    let (folder, _) = four_runs();
+    let runs = folder.path().join(".tepa/runs");
+    let elsewhere = tempfile::tempdir().unwrap();
+    for name in ["run", "outputs"] {
+        fs::create_dir(elsewhere.path().join(name)).unwrap();
+        fs::copy(runs.join("0001/events.jsonl"), elsewhere.path().join(name).join("events.jsonl")).unwrap();
+    }
+    symlink(elsewhere.path().join("outputs"), runs.join("0001/outputs")).unwrap();
+    symlink(elsewhere.path().join("run"), runs.join("a-link")).unwrap();
+    fs::create_dir(runs.join("mine")).unwrap();
+    fs::write(runs.join("mine/notes.txt"), "mine").unwrap();
+    fs::create_dir(runs.join("linked")).unwrap();
+    symlink(elsewhere.path().join("run/events.jsonl"), runs.join("linked/events.jsonl")).unwrap();
+    fs::create_dir(runs.join("other")).unwrap();
+    fs::write(runs.join("other/events.jsonl"), "no event\n").unwrap();
+    fs::write(runs.join("file"), "").unwrap();
+    let (code, _, lines) = said(folder.path(), "runs gc --keep 0 --resumable");
+    assert_eq!(code, 0, "{lines}");
+    assert_eq!(kept(folder.path()), ["a-link", "file", "linked", "mine", "other"]);
+    for name in ["run", "outputs"] {
+        assert!(elsewhere.path().join(name).join("events.jsonl").is_file());
+    }
+    // A link in the place of the folder itself.
+    let there = elsewhere.path().join("runs");
+    fs::rename(&runs, &there).unwrap();
+    symlink(&there, &runs).unwrap();
+    fs::rename(elsewhere.path().join("run"), there.join("0001")).unwrap();
+    let (code, _, error) = said(folder.path(), "runs gc --keep 0 --resumable");
+    assert_eq!(code, 2, "{error}");
+    assert!(there.join("0001/events.jsonl").is_file());
+}
+
+#[test]
+fn a_run_that_cannot_be_removed_is_named_and_the_others_go() {
+    let (folder, new) = four_runs();
+    let runs = folder.path().join(".tepa/runs");
+    // Deeper than this process may open folders, even for root.
+    let deep = runs.join("0002/outputs").join("d/".repeat(100));
+    fs::create_dir_all(deep).unwrap();
+    let line = "ulimit -n 40; exec \"$0\" runs gc --keep 1 --output json";
+    let mut command = support::program("sh", folder.path());
+    let output = finish(command.args(["-c", line, support::TEPA]));
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("error: cannot remove the run `0002`"), "{}", text(&output.stderr));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["runs"], serde_json::json!(["0003", "0001"]));
+    assert_eq!(json["failed"], serde_json::json!(["0002"]));
+    // It is still a record, and goes when it can.
+    assert_eq!(said(folder.path(), "runs gc --keep 1").0, 0);
+    assert_eq!(kept(folder.path()), [new]);
+}

@@ -2,6 +2,7 @@
 
 mod config;
 mod doctor;
+mod gc;
 mod help;
 mod init;
 mod layers;
@@ -23,6 +24,7 @@ use crate::report::graph::Drawing;
 
 pub(super) use self::config::ConfigArguments;
 pub(super) use self::doctor::DoctorArguments;
+pub(super) use self::gc::GcArguments;
 pub(super) use self::init::InitArguments;
 pub(super) use self::layers::{LayerArguments, Voices};
 pub(super) use self::replay::ReplayArguments;
@@ -93,6 +95,7 @@ Examples:
   tepa runs report 0198f3 --format html -o run.html a run by the beginning of its id
   tepa runs plan latest --format svg -o plan.svg    its last plan as a picture
   tepa runs evaluate latest                         its verdict on the files as they are now
+  tepa runs gc --keep 20                            without the records of older ones
 
 Exit codes: 0 done, 2 no such run, or its record cannot be used, 4 the output cannot be written; evaluate has those of a run";
 
@@ -315,6 +318,9 @@ pub(super) enum RunsCommand {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
+    /// Remove records of runs that ended, all that is in their folders; what is under way or could be resumed stays
+    #[command(after_help = help::RUNS_GC)]
+    Gc(GcArguments),
 }
 
 #[derive(Debug, Args)]

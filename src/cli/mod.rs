@@ -10,6 +10,7 @@ mod config;
 mod doctor;
 mod editor;
 mod evaluate;
+mod gc;
 mod init;
 mod inspect;
 mod keyboard;

@@ -8,7 +8,7 @@ use super::args::{GlobalArguments, RunsArguments, RunsCommand, ToolOutputArgumen
 use super::status::ExitStatus;
 use super::table::{Column, table};
 use super::ui::Ui;
-use super::{evaluate, record, replay, resume, when};
+use super::{evaluate, gc, record, replay, resume, when};
 use crate::config::Environment;
 use crate::error::Error;
 use crate::journal::{self, Listed};
@@ -50,6 +50,7 @@ pub(super) fn run(
             put(&text, output.as_deref(), environment, ui)
         }
         RunsCommand::Resume(arguments) => resume::resume(arguments, global, environment, ui),
+        RunsCommand::Gc(arguments) => gc::gc(arguments, environment, ui),
         RunsCommand::Evaluate(arguments) => evaluate::evaluate(arguments, global, environment, ui),
         RunsCommand::Plan { run, format, output } => {
             let report = read(run, environment)?;

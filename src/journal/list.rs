@@ -124,8 +124,17 @@ pub(super) fn ids(root: &Path) -> Result<Vec<String>, Error> {
 pub fn recorded(folder: &Path) -> Option<Listed> {
     let record = open_record(folder).ok()?;
     let file = record.get_ref();
-    // Whoever records a run holds its lock for as long as it lives.
-    let is_held = matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
+    // The name by which it is found again.
+    described(folder.file_name()?.to_str()?, file, is_held(file))
+}
+
+/// Returns whether a run is under way: whoever records it holds its lock for as long as it lives.
+pub(super) fn is_held(events: &fs::File) -> bool {
+    matches!(events.try_lock_shared(), Err(fs::TryLockError::WouldBlock))
+}
+
+/// Returns what these events say of the run `id`, if they are those of a run.
+pub(super) fn described(id: &str, file: &fs::File, is_held: bool) -> Option<Listed> {
     let mut start = Vec::new();
     BufReader::new(file).take(LONGEST_START).read_until(b'\n', &mut start).ok()?;
     let mut first = None;
@@ -139,8 +148,7 @@ pub fn recorded(folder: &Path) -> Option<Listed> {
         None => State::Lost,
     };
     Some(Listed {
-        // The name by which it is found again.
-        run_id: folder.file_name()?.to_str()?.to_owned(),
+        run_id: id.to_owned(),
         started_at: first.ts,
         session,
         goal: prompt.goal.clone(),

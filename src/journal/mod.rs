@@ -2,6 +2,7 @@
 //!
 //! A run that cannot be recorded does not go on: both sinks are required ones. A line is written whole before the next event can happen.
 
+mod gc;
 mod list;
 mod record;
 
@@ -18,6 +19,7 @@ use crate::event::{Envelope, EventSink, RunEvent};
 use crate::outcome::Effect;
 use crate::persist::Place;
 
+pub use gc::{Going, Rule, Shelf};
 pub use list::{Listed, State, list, newest, recorded};
 pub use record::{Whole, open_record, read_whole};
 

@@ -11,7 +11,7 @@ use super::EVENTS;
 use crate::event::{self, Envelope, RecordError};
 
 /// The largest record that is read, in bytes.
-const MOST: u64 = 1 << 30;
+pub(super) const MOST: u64 = 1 << 30;
 
 /// How much of the end of a record is looked at first for its last line, in bytes.
 const TAIL: u64 = 64 << 10;

@@ -294,7 +294,7 @@ impl Fold {
             }
             RunEvent::LogRecorded { entry } if entry.duration_ms.is_some() => self.unfinished.unlogged = None,
             RunEvent::RunCompleted { result } => {
-                self.ended = (!goes_on(result.reason)).then_some(result.reason);
+                self.ended = (!result.reason.goes_on()).then_some(result.reason);
             }
             RunEvent::RunResumed { spent_ms, .. } => {
                 self.ended = None;
@@ -352,32 +352,5 @@ impl Fold {
         let usable = self.asked.drain(..).filter(|(_, usable)| *usable);
         self.answered.extend(usable.map(|(purpose, _)| purpose));
         self
-    }
-}
-
-/// Returns whether a run that ended for this reason can go on: nobody decided that it should not, and there is no verdict.
-fn goes_on(reason: Reason) -> bool {
-    match reason {
-        Reason::Interrupted
-        | Reason::Terminated
-        | Reason::TokenBudget
-        | Reason::CostBudget
-        | Reason::ToolBudget
-        | Reason::TimeBudget
-        | Reason::ProviderError
-        | Reason::CheckError
-        | Reason::StageError
-        | Reason::StoreError
-        | Reason::JournalError
-        | Reason::InternalError => true,
-        Reason::Passed
-        | Reason::MaxCycles
-        | Reason::ProtectedPathModified
-        | Reason::CycleError
-        | Reason::DispatchError
-        | Reason::HookStopped
-        | Reason::Declined
-        | Reason::NothingVerified
-        | Reason::Refused => false,
     }
 }

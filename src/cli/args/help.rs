@@ -94,6 +94,15 @@ Examples:
 
 Exit codes: 0 drawn, 2 no such run, no plan, or its record cannot be used, 4 the output cannot be written";
 
+pub(super) const RUNS_GC: &str = "\
+Examples:
+  tepa runs gc --keep 20                            all but the newest 20
+  tepa runs gc --older-than 30d --dry-run           what would go
+  tepa runs gc --keep 5 --older-than 12h            a run goes when both say so
+  tepa runs gc --keep 0 --resumable -q --output json for programs: ids and bytes
+
+Exit codes: 0 removed, or nothing to remove, 2 usage, or the records cannot be read, 4 a record could not be removed, or the output cannot be written";
+
 pub(super) const MEMORY_LIST: &str = "\
 Examples:
   tepa memory list                                  all of them
