@@ -9,7 +9,7 @@ mod terminal;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -80,7 +80,10 @@ fn a_program_is_given_the_recorded_lines_or_the_result() {
     assert_eq!(serde_json::from_str::<Value>(&json).unwrap(), result_of(folder.path()));
     if let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") {
         let mut command = tepa(folder.path());
-        command.args(["-q", "runs", "replay", "latest", "--output", "jsonl"]).stdout(full);
+        command
+            .args(["-q", "runs", "replay", "latest", "--output", "jsonl"])
+            .stdout(full)
+            .stderr(Stdio::null());
         assert_eq!(command.status().unwrap().code(), Some(4));
     }
 }

@@ -64,8 +64,8 @@ Examples:
   tepa runs replay 0198f3 --speed 10                with its pauses, ten times as fast
   tepa runs replay latest -q --output jsonl         its events, for programs
 
-Exit codes, none of which is that of the run:
-  0    shown, as far as the run came
+Exit codes:
+  0    shown, as far as the run came and however it ended
   2    no such run, no result for `--output json`, or its record cannot be used
   4    the output cannot be written
   130  SIGINT; 143 SIGTERM";
