@@ -26,7 +26,9 @@ pub fn recall(sinks: &mut [Box<dyn EventSink>], before: &[Envelope]) {
         |event: &RunEvent| matches!(event, RunEvent::RunStopped { .. } | RunEvent::RunCompleted { .. });
     for envelope in before.iter().filter(|envelope| !ends(&envelope.event)) {
         // A sink that breaks over this breaks over the next event as well, and is named then.
-        sinks.iter_mut().for_each(|sink| drop(sink.recall(envelope)));
+        for sink in &mut *sinks {
+            drop(sink.recall(envelope));
+        }
     }
 }
 
