@@ -42,12 +42,18 @@ fn events(folder: &Path) -> PathBuf {
     run.path().join("events.jsonl")
 }
 
+/// Writes a record.
+fn write(events: &Path, lines: &[Value]) {
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    fs::write(events, lines.join("\n") + "\n").unwrap();
+}
+
 /// Changes the lines of a record.
 fn change(events: &Path, change: impl FnOnce(&mut Vec<Value>)) {
     let text = fs::read_to_string(events).unwrap();
     let mut lines = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     change(&mut lines);
-    fs::write(events, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    write(events, &lines);
 }
 
 /// Returns where the first event of a type stands.
@@ -198,13 +204,16 @@ fn a_record_that_cannot_be_read_and_a_speed_that_is_none_are_refused() {
     assert!(error.contains("cannot use the record of the run `latest`"), "{error}");
 }
 
-/// Puts runs beside the one that is recorded: each with its id, when it began, and how it ended.
-fn shelf(folder: &Path, runs: &[(&str, &str, Option<(&str, &str)>)]) {
+/// Status and reason of a run; nothing where it never ended.
+type End = Option<(&'static str, &'static str)>;
+
+/// Puts old runs beside the one that is recorded: each with its id and how it ended.
+fn shelf(folder: &Path, runs: &[(&str, End)]) {
     let record = fs::read_to_string(events(folder)).unwrap();
     let (started, ended) = (record.lines().next().unwrap(), record.lines().last().unwrap());
-    for (id, began, end) in runs {
+    for (id, end) in runs {
         let mut lines: Vec<Value> = vec![serde_json::from_str(started).unwrap()];
-        lines[0]["ts"] = (*began).into();
+        lines[0]["ts"] = "2020-01-01T00:00:00Z".into();
         if let Some((status, reason)) = end {
             let mut ended: Value = serde_json::from_str(ended).unwrap();
             ended["result"]["reason"] = (*reason).into();
@@ -213,8 +222,7 @@ fn shelf(folder: &Path, runs: &[(&str, &str, Option<(&str, &str)>)]) {
         }
         let run = folder.join(".tepa/runs").join(id);
         fs::create_dir(&run).unwrap();
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        fs::write(run.join("events.jsonl"), text).unwrap();
+        write(&run.join("events.jsonl"), &lines);
     }
 }
 
@@ -227,14 +235,13 @@ fn kept(folder: &Path) -> Vec<String> {
     names
 }
 
-const PASS: Option<(&str, &str)> = Some(("pass", "passed"));
-const OLD: &str = "2020-01-01T00:00:00Z";
+const PASS: End = Some(("pass", "passed"));
 
 /// Returns a folder with three old runs, `0001` to `0003`, and the new one of which the id is returned.
 fn four_runs() -> (TempDir, String) {
     let folder = recorded();
     let new = kept(folder.path()).remove(0);
-    shelf(folder.path(), &[("0001", OLD, PASS), ("0002", OLD, PASS), ("0003", OLD, PASS)]);
+    shelf(folder.path(), &[("0001", PASS), ("0002", PASS), ("0003", PASS)]);
     (folder, new)
 }
 
@@ -278,11 +285,11 @@ fn old_runs_go_with_all_that_is_in_their_folders() {
 fn what_is_under_way_always_stays_and_what_could_be_resumed_unless_it_is_said() {
     let (folder, new) = four_runs();
     let resumable = [
-        ("0004", OLD, None),
-        ("0005", OLD, Some(("terminated", "interrupted"))),
-        ("0006", OLD, Some(("terminated", "token_budget"))),
-        ("0007", OLD, None),
-        ("0008", OLD, Some(("fail", "max_cycles"))),
+        ("0004", None),
+        ("0005", Some(("terminated", "interrupted"))),
+        ("0006", Some(("terminated", "token_budget"))),
+        ("0007", None),
+        ("0008", Some(("fail", "max_cycles"))),
     ];
     shelf(folder.path(), &resumable);
     let held = |id: &str| {
