@@ -8,6 +8,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
+use crate::event::Subject;
 use crate::outcome::{Estimate, Evaluation};
 use crate::plan::Plan;
 
@@ -111,6 +112,12 @@ impl Approval {
         let approver = self.approver.as_deref().ok_or("there is nobody to decide")?;
         approver.available()?;
         Ok(approver)
+    }
+
+    /// Returns what is asked about.
+    pub fn subjects(&self) -> Vec<Subject> {
+        let asked = [(self.plans, Subject::Plan), (self.fails, Subject::Verdict)];
+        asked.into_iter().filter(|(asked, _)| *asked).map(|(_, subject)| subject).collect()
     }
 }
 

@@ -10,7 +10,7 @@ pub const LARGEST_HASHED: u64 = 256 << 20;
 /// Returns how many bytes there were and their SHA-256 in lower-case hexadecimal; a file that grows while it is read is read no further than the limit.
 pub fn sha256(content: impl Read) -> io::Result<(u64, String)> {
     let mut content = content.take(LARGEST_HASHED);
-    let (mut hash, mut bytes, mut chunk) = (Sha256::new(), 0, vec![0; 64 << 10]);
+    let (mut hash, mut bytes, mut chunk) = (Sha256::new(), 0, vec![0; 16 << 10]);
     loop {
         match content.read(&mut chunk)? {
             0 => return Ok((bytes, hexadecimal(&hash.finalize()))),
@@ -28,9 +28,6 @@ pub fn sha256_of(text: &str) -> String {
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or_default();
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

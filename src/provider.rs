@@ -98,6 +98,13 @@ pub enum FinishReason {
 }
 
 impl FinishReason {
+    /// Returns the reason with a name on the wire.
+    pub fn of_name(name: &str) -> Option<Self> {
+        [Self::EndTurn, Self::MaxTokens, Self::StopSequence, Self::ToolUse]
+            .into_iter()
+            .find(|reason| reason.name() == name)
+    }
+
     /// Returns the name on the wire.
     pub fn name(self) -> &'static str {
         match self {
@@ -211,6 +218,9 @@ pub trait Provider: Send + Sync {
         request: &'a Request,
         watch: &'a dyn Watch,
     ) -> BoxFuture<'a, Result<Response, ProviderError>>;
+
+    /// Takes note that a call with this address was answered before the run was resumed.
+    fn recall(&self, _: &Purpose) {}
 
     /// Says what is wrong now that no more requests will come, such as a scripted reply that nobody asked for.
     fn finish(&self) -> Result<(), ProviderError> {

@@ -309,3 +309,16 @@ fn a_variable_that_nothing_reads_is_warned_of() {
     assert!(said.contains(warning), "{said}");
     assert_eq!(said.matches("means nothing").count(), 1, "{said}");
 }
+
+#[test]
+fn log_lines_for_developers_are_asked_for_by_level_and_place() {
+    let folder = folder("{}", "{}");
+    for (value, warned) in
+        [("debug", false), ("tepa=trace,hyper=off", false), ("", false), ("tepa=loud", true)]
+    {
+        let output = call(folder.path(), &["config"], &[("TEPA_LOG", value)]);
+        let said = text(&output.stderr);
+        assert_eq!(said.contains("`TEPA_LOG` says nothing"), warned, "{value}: {said}");
+        assert_eq!(output.status.code(), Some(0), "{value}");
+    }
+}

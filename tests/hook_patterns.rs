@@ -220,7 +220,7 @@ async fn output_sanitization_as_a_closure() {
     let mut bench = bench(&talk("write to ada@example.com"));
     bench.pipeline.hooks.on::<PostStep, _>("sanitization", false, |mut data, _| {
         Box::pin(async move {
-            data.result.output = json!("write to [address removed]");
+            data.result.output = json!("write to [address removed]").into();
             Ok(Some(data))
         })
     });

@@ -134,7 +134,7 @@ async fn pre_executor_changes_plan_prompt_and_scratchpad() {
     replace::<PreExecutor>(&mut bench, |input| {
         input.prompt.goal = "Hum something.".to_owned();
         input.plan.steps[0].description = "hum it".to_owned();
-        input.scratchpad.insert("key".to_owned(), json!("C major"));
+        input.scratchpad.insert("key".to_owned(), json!("C major").into());
     });
     bench.run().await;
     let sent = bench.requests.lock().unwrap()[1].messages[0].content.clone();
@@ -171,7 +171,7 @@ async fn post_step_replaces_the_result() {
 #[tokio::test]
 async fn post_executor_changes_the_results_before_the_judge_sees_them() {
     let mut bench = bench();
-    replace::<PostExecutor>(&mut bench, |output| output.results[0].output = json!("[redacted]"));
+    replace::<PostExecutor>(&mut bench, |output| output.results[0].output = json!("[redacted]").into());
     bench.run().await;
     let sent = bench.requests.lock().unwrap()[2].messages[0].content.clone();
     assert!(sent.contains("[redacted]") && !sent.contains("it is said"), "{sent}");

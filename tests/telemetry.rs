@@ -6,6 +6,7 @@
 
 mod support;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::TcpListener;
@@ -613,6 +614,10 @@ fn tries_that_failed_are_events_of_their_call() {
             prompt_sha256: String::new(),
             config: json!({}),
             tools: Vec::new(),
+            given: None,
+            asks: Vec::new(),
+            protects: Vec::new(),
+            replies: None,
         },
         RunEvent::CycleStarted { cycle: 1 },
         RunEvent::LlmRetry { purpose: purpose.clone(), retry: 1, delay_ms: 20, error: "busy".into() },
@@ -622,7 +627,9 @@ fn tries_that_failed_are_events_of_their_call() {
     for (seq, event) in (0..).zip(events) {
         // The times of events are those of spans, not the time at which anybody looks at them.
         let ts = jiff::Timestamp::from_second(1_000_000 + i64::try_from(seq).unwrap()).unwrap();
-        sink.emit(&Envelope { seq, ts, run_id: "r".into(), event, line: String::new() }).unwrap();
+        let event = Cow::Owned(event);
+        sink.emit(&Envelope { seq, ts, run_id: "r".into(), event, redacted: false, line: String::new() })
+            .unwrap();
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     assert_eq!(runtime.block_on(telemetry.send()), None);

@@ -199,9 +199,7 @@ fn a_signal_kills_the_children_and_writes_the_result() {
         assert_eq!((&result["status"], &result["reason"]), (&json!("terminated"), &json!(reason)));
         eventually(|| gone(&grandchild));
         let run = result["runId"].as_str().unwrap();
-        let words = format!(
-            "the run is recorded as {run}: `tepa runs report {run} --format markdown` shows how far it came"
-        );
+        let words = format!("the run is recorded as {run}: `tepa runs resume {run}` goes on with it");
         assert!(text(&output.stderr).contains(&words), "{}", text(&output.stderr));
         let shown = finish(tepa(folder.path()).args(["runs", "report", run, "--format", "markdown"]));
         assert!(text(&shown.stdout).starts_with("# – terminated"), "{}", text(&shown.stdout));

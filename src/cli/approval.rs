@@ -10,7 +10,6 @@ use console::Style as Paint;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use super::args::RunArguments;
 use super::ui::Ui;
 use super::{editor, keyboard, plan};
 use crate::approval::{Approval, Approver, PlanAnswer, PlanQuestion, VerdictAnswer, VerdictQuestion};
@@ -28,16 +27,21 @@ const FILE: &str = "plan.yaml";
 const ABOVE: &str =
     "# Change the plan, save it and leave the editor. You are asked about it again before it is executed.\n";
 
-/// Returns who is asked about what the command line says.
-pub(super) fn of(arguments: &RunArguments, config: &Config, environment: &Environment, ui: &Ui) -> Approval {
-    let (plans, fails) = (arguments.approve, arguments.ask_on_fail);
+/// Returns who is asked, and whether about plans and about verdicts that are fail.
+pub(super) fn of(
+    (plans, fails): (bool, bool),
+    prompt: &Path,
+    config: &Config,
+    environment: &Environment,
+    ui: &Ui,
+) -> Approval {
     if !plans && !fails {
         return Approval::default();
     }
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| environment.variable(name));
     let terminal = Terminal {
         who: format!("{} at the terminal", who(environment)),
-        absent: absent(&arguments.prompt, environment),
+        absent: absent(prompt, environment),
         level: config.logging.level,
         models: config.model.clone(),
         editor: editor.unwrap_or("vi").to_owned(),

@@ -2,9 +2,12 @@
 
 mod config;
 mod doctor;
+mod gc;
 mod help;
 mod init;
 mod layers;
+mod replay;
+mod resume;
 mod schema;
 mod settings;
 mod validate;
@@ -21,10 +24,13 @@ use crate::report::graph::Drawing;
 
 pub(super) use self::config::ConfigArguments;
 pub(super) use self::doctor::DoctorArguments;
+pub(super) use self::gc::GcArguments;
 pub(super) use self::init::InitArguments;
 pub(super) use self::layers::{LayerArguments, Voices};
+pub(super) use self::replay::ReplayArguments;
+pub(super) use self::resume::ResumeArguments;
 pub(super) use self::schema::{SchemaArgument, SchemaArguments};
-pub(super) use self::settings::{EndingArguments, SettingArguments, WorkArguments};
+pub(super) use self::settings::{EndingArguments, SettingArguments, TellingArguments, WorkArguments};
 pub(super) use self::validate::{FaultOutputArgument, KindArgument, ValidateArguments};
 pub(super) use self::values::{
     ColorArgument, LoggingLevelArgument, Named, OutputArgument, PlanFormat, Rules, ToolOutputArgument,
@@ -84,10 +90,12 @@ const RUNS_EXAMPLES: &str = "\
 Examples:
   tepa runs list                                    a table of all of them
   tepa runs show latest                             how the newest one ended, and what happened in it
+  tepa runs replay latest --speed 10                the same as if it happened now, ten times as fast
   tepa runs report latest --format markdown         its report
   tepa runs report 0198f3 --format html -o run.html a run by the beginning of its id
   tepa runs plan latest --format svg -o plan.svg    its last plan as a picture
   tepa runs evaluate latest                         its verdict on the files as they are now
+  tepa runs gc --keep 20                            without the records of older ones
 
 Exit codes: 0 done, 2 no such run, or its record cannot be used, 4 the output cannot be written; evaluate has those of a run";
 
@@ -277,6 +285,9 @@ pub(super) enum RunsCommand {
         #[arg(long, value_name = "FORMAT", default_value = "text")]
         output: ToolOutputArgument,
     },
+    /// Show a run again as it was shown when it happened; executes nothing
+    #[command(after_help = help::RUNS_REPLAY)]
+    Replay(ReplayArguments),
     /// Write the report of a run, as `tepa run --report` does
     #[command(after_help = help::RUNS_REPORT)]
     Report {
@@ -292,6 +303,9 @@ pub(super) enum RunsCommand {
     /// Judge again what a run did, on the files as they are now: checks, evidence, criteria, verdict; executes no step
     #[command(after_help = format!("{}\n\n{EXIT_CODES}", help::RUNS_EVALUATE))]
     Evaluate(Box<EvaluateArguments>),
+    /// Go on with a run that broke off or was ended by a limit: what is done is not done again
+    #[command(after_help = format!("{}\n\n{EXIT_CODES}", help::RUNS_RESUME))]
+    Resume(Box<ResumeArguments>),
     /// Draw the last plan of a run
     #[command(after_help = help::RUNS_PLAN)]
     Plan {
@@ -304,6 +318,9 @@ pub(super) enum RunsCommand {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
+    /// Remove records of runs that ended, all that is in their folders; what is under way or could be resumed stays
+    #[command(after_help = help::RUNS_GC)]
+    Gc(GcArguments),
 }
 
 #[derive(Debug, Args)]

@@ -44,8 +44,8 @@ fn recall(run: &str, environment: &Environment) -> Result<Recalled, Error> {
         return Err(Error::usage(format!("the run `{run}` still goes on")));
     }
     let mut events = Vec::new();
-    let unknown =
-        event::read(BufReader::new(file), |envelope| events.push(envelope.event)).map_err(|e| fail(&e))?;
+    let unknown = event::read(BufReader::new(file), |envelope| events.push(envelope.event.into_owned()))
+        .map_err(|e| fail(&e))?;
     if unknown > 0 {
         return Err(Error::usage(format!("the run `{run}` was recorded by a newer tepa")));
     }

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::args::{GlobalArguments, LayerArguments, SettingArguments, Voices, WorkArguments};
+use super::args::{
+    GlobalArguments, LayerArguments, ResumeArguments, SettingArguments, Voices, WorkArguments,
+};
 use super::inspect::secrets;
 use super::layers::layers;
 use super::said::{self};
@@ -156,6 +158,40 @@ pub(super) fn for_judging(
     let said = said::settings(arguments, global);
     let layers = valid(layers(&arguments.layers, said, &global.variables, environment, unknown, ui)?)?;
     settled(&layers, &arguments.layers, environment, ui)
+}
+
+/// Loads the configuration for a run that goes on: what was recorded, with the limits that are said now.
+pub(super) fn for_resuming(
+    arguments: &ResumeArguments,
+    recorded: &Value,
+    global: &GlobalArguments,
+    environment: &Environment,
+    ui: &Ui,
+) -> anyhow::Result<Config> {
+    let said = said::resumed(arguments, global);
+    let layers = layers(&arguments.layers, said, &global.variables, environment, UnknownKeys::Refuse, ui)?;
+    let today = settled(&valid(layers)?, &arguments.layers, environment, ui)?;
+    let limits = today.limits.clone();
+    let mut config = today.resumed(recorded)?;
+    // What a file of today says of a limit counts beside what is said on the command line.
+    let of = &mut config.limits;
+    if arguments.max_cycles.is_some() {
+        of.max_cycles = limits.max_cycles;
+    }
+    if arguments.max_tokens.is_some() {
+        of.max_tokens = limits.max_tokens;
+    }
+    if arguments.max_cost.is_some() {
+        of.max_cost_usd = limits.max_cost_usd;
+    }
+    if arguments.max_tool_calls.is_some() {
+        of.max_tool_calls = limits.max_tool_calls;
+    }
+    if arguments.timeout.is_some() {
+        of.max_duration = limits.max_duration;
+    }
+    learn(&config, environment, ui)?;
+    Ok(config)
 }
 
 /// Returns every value of the configuration of a run that counts, with who said it.

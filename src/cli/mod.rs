@@ -10,6 +10,7 @@ mod config;
 mod doctor;
 mod editor;
 mod evaluate;
+mod gc;
 mod init;
 mod inspect;
 mod keyboard;
@@ -20,6 +21,8 @@ mod memory;
 mod misspelt;
 mod plan;
 mod record;
+mod replay;
+mod resume;
 mod run;
 mod runs;
 mod runtime;
@@ -41,6 +44,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
 
 pub use self::args::{Arguments, EXIT_CODES};
 use self::args::{ColorArgument, Command, ToolsCommand, Voices};
@@ -209,18 +214,25 @@ impl std::io::Write for Redacting {
 
 /// Log lines for people who work on tepa itself, asked for by `TEPA_LOG=debug`.
 fn init_tracing(environment: &Environment, ui: &Ui) {
-    if let Some(filter) = environment.variable(crate::config::LOG) {
-        let subscriber = tracing_subscriber::fmt()
-            .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
-            .with_ansi(ui.color)
-            .with_writer({
-                let ui = ui.clone();
-                move || Redacting(ui.clone())
-            })
-            .finish();
-        // Only the first subscriber of a process is taken; a second call of this function finds it there.
-        let _ = tracing::subscriber::set_global_default(subscriber);
-    }
+    let Some(filter) = environment.variable(crate::config::LOG) else { return };
+    let Ok(filter) = filter.parse::<Targets>() else {
+        let name = crate::config::LOG;
+        ui.warn([format!(
+            "the variable `{name}` says nothing of log lines: write it like `debug` or `tepa=trace`"
+        )]);
+        return;
+    };
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::level_filters::LevelFilter::TRACE)
+        .with_ansi(ui.color)
+        .with_writer({
+            let ui = ui.clone();
+            move || Redacting(ui.clone())
+        })
+        .finish()
+        .with(filter);
+    // Only the first subscriber of a process is taken; a second call of this function finds it there.
+    let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
 /// A panic is a bug, and says so in one sentence; the run still settles with exit 4.

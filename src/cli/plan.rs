@@ -141,7 +141,7 @@ impl EventSink for Planning {
     }
 
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
-        if matches!(envelope.event, RunEvent::PlanCompleted { .. }) {
+        if matches!(*envelope.event, RunEvent::PlanCompleted { .. }) {
             return Ok(());
         }
         self.0.emit(envelope)

@@ -50,14 +50,14 @@ fn read(run: &str, folder: &Path) -> Result<(Report, Vec<RunEvent>), Error> {
     let (mut report, mut events) = (Report::default(), Vec::new());
     event::read(BufReader::new(file), |envelope| {
         report.apply(&envelope);
-        events.push(envelope.event);
+        events.push(envelope.event.into_owned());
     })
     .map_err(|e| fail(&e))?;
     Ok((report, events))
 }
 
 /// Says that there is no result, and why.
-fn unended(run: &Listed) -> Error {
+pub(super) fn unended(run: &Listed) -> Error {
     let id = &run.run_id;
     match run.state {
         State::Running => Error::usage(format!("the run `{id}` has no result yet: it is under way")),

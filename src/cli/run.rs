@@ -7,12 +7,11 @@ use super::args::{EndingArguments, GlobalArguments, OutputArgument, RunArguments
 use super::status::ExitStatus;
 use super::ui::Ui;
 use super::{approval, load, runtime};
-use crate::approval::Approval;
 use crate::config::{Config, Environment, LoggingLevel, ProviderKind};
 use crate::error::Error;
 use crate::event::EventSink;
 use crate::journal;
-use crate::outcome::Reason;
+use crate::outcome::{Reason, RunResult};
 use crate::pipeline::{Cancel, Finished};
 use crate::render::{Jsonl, Live, Patient, Plain, Style, prose};
 use crate::report::github::{self, Job};
@@ -30,7 +29,8 @@ pub(super) fn run(
     check_replies(path, settings)?;
     let (config, prompt) = load::everything(path, settings, work, global, environment, ui)?;
     let mut options = options_for(path, &config, settings, Some(ending), environment);
-    options.approval = approval::of(arguments, &config, environment, ui);
+    let asked = (arguments.approve, arguments.ask_on_fail);
+    options.approval = approval::of(asked, path, &config, environment, ui);
     if let Some(file) = plan {
         let place = environment.resolve(file);
         options.plan = Some(PlanFile::read(&place, &file.display().to_string())?);
@@ -52,7 +52,7 @@ pub(super) fn perform(
     let mut job = Job::detect(environment)?;
     let telemetry = Telemetry::of(environment);
     let environment = &telemetry.environment(environment);
-    let mut sinks = sinks(ending.output, config.logging.level, ui);
+    let mut sinks = sinks(ending.told.output, config.logging.level, ui);
     sinks.extend(job.sink());
     sinks.extend(telemetry.sink());
     ui.say(&job.silence());
@@ -65,7 +65,7 @@ pub(super) fn perform(
         anyhow::Ok(finished)
     });
     let status = match &finished {
-        Ok(Ok(finished)) => report(ending.output, finished, ui),
+        Ok(Ok(finished)) => report(ending.told.output, finished, ui),
         _ => Ok(ExitStatus::unreported()),
     };
     ui.say(&job.listen());
@@ -81,8 +81,7 @@ pub(super) fn perform(
     };
     if told_to_stop(&finished) && !ending.no_journal && !ui.quiet {
         let run = &finished.result.run_id;
-        let words = format!("`tepa runs report {run} --format markdown` shows how far it came");
-        ui.say(&format!("the run is recorded as {run}: {words}\n"));
+        ui.say(&format!("the run is recorded as {run}: `tepa runs resume {run}` goes on with it\n"));
     }
     ui.say(&job.annotations());
     if let Err(e) = job.write(&outputs(ending, &finished, status, environment)) {
@@ -117,7 +116,7 @@ fn outputs(
 ) -> Vec<(&'static str, String)> {
     let run_id = &finished.result.run_id;
     let recorded = || environment.directory.join(journal::FOLDER).join(run_id).join(journal::RESULT);
-    let result = ending.result.as_ref().map(|path| environment.resolve(path));
+    let result = ending.told.result.as_ref().map(|path| environment.resolve(path));
     let result = result.or_else(|| (!ending.no_journal).then(recorded));
     vec![
         ("status", github::status(finished.settlement.status())),
@@ -129,12 +128,7 @@ fn outputs(
 
 /// Prints the data of the run; a result that did not reach its reader is not a pass.
 fn report(output: OutputArgument, finished: &Finished, ui: &Ui) -> anyhow::Result<ExitStatus> {
-    let text = match output {
-        OutputArgument::Text => format!("{}\n", prose(finished.settlement.feedback())),
-        OutputArgument::Json => format!("{}\n", serde_json::to_string_pretty(&finished.result)?),
-        OutputArgument::Jsonl => String::new(),
-    };
-    if let Err(e) = ui.data(&text) {
+    if let Err(e) = ui.data(&data(output, &finished.result)?) {
         ui.error(&Error::broken("cannot write to standard output").because(&e).into());
         return Ok(ExitStatus::unreported());
     }
@@ -142,6 +136,15 @@ fn report(output: OutputArgument, finished: &Finished, ui: &Ui) -> anyhow::Resul
         ui.error(&Error::broken(prose(finished.settlement.feedback())).into());
     }
     Ok(ExitStatus::of_run(&finished.settlement))
+}
+
+/// Returns what standard output carries of a run that has ended, beside its events.
+pub(super) fn data(output: OutputArgument, result: &RunResult) -> serde_json::Result<String> {
+    Ok(match output {
+        OutputArgument::Text => format!("{}\n", prose(&result.feedback)),
+        OutputArgument::Json => format!("{}\n", serde_json::to_string_pretty(result)?),
+        OutputArgument::Jsonl => String::new(),
+    })
 }
 
 /// Refuses what contradicts itself about replies.
@@ -182,22 +185,26 @@ pub(super) fn options(
     ending: Option<&EndingArguments>,
     environment: &Environment,
 ) -> Options {
-    let resolve = |path: &PathBuf| environment.resolve(path);
+    let ends = ending.map(|ending| ends(ending, environment)).unwrap_or_default();
     let configuration = [settings.layers.config.as_deref(), Some(Path::new(PROJECT_FILE))];
     let configuration = configuration.into_iter().flatten();
-    let reports = ending.map_or(&[][..], |ending| &ending.report).iter();
     Options {
-        replay: settings.replay.as_ref().map(resolve),
-        record: ending.and_then(|ending| ending.record.as_ref()).map(resolve),
-        result: ending.and_then(|ending| ending.result.as_ref()).map(resolve),
-        reports: reports.map(|report| (report.format, resolve(&report.path))).collect(),
+        replay: settings.replay.as_ref().map(|path| environment.resolve(path)),
         protected: configuration.flat_map(|path| whole_way(&environment.resolve(path))).collect(),
-        journal: ending.is_some_and(|ending| !ending.no_journal),
         log: ending.is_none_or(|ending| !ending.no_journal),
-        plan: None,
-        replan: false,
-        plan_output: None,
-        approval: Approval::default(),
+        ..ends
+    }
+}
+
+/// Returns the options for what is left when a verdict is there.
+pub(super) fn ends(ending: &EndingArguments, environment: &Environment) -> Options {
+    let resolve = |path: &PathBuf| environment.resolve(path);
+    Options {
+        record: ending.record.as_ref().map(resolve),
+        result: ending.told.result.as_ref().map(resolve),
+        reports: ending.told.report.iter().map(|report| (report.format, resolve(&report.path))).collect(),
+        journal: !ending.no_journal,
+        ..Options::default()
     }
 }
 

@@ -8,7 +8,7 @@ use super::args::{GlobalArguments, RunsArguments, RunsCommand, ToolOutputArgumen
 use super::status::ExitStatus;
 use super::table::{Column, table};
 use super::ui::Ui;
-use super::{evaluate, record, when};
+use super::{evaluate, gc, record, replay, resume, when};
 use crate::config::Environment;
 use crate::error::Error;
 use crate::journal::{self, Listed};
@@ -40,6 +40,7 @@ pub(super) fn run(
             print(ui, &text)
         }
         RunsCommand::Show { run, output } => record::show(run, *output, global, environment, ui),
+        RunsCommand::Replay(arguments) => replay::replay(arguments, global, environment, ui),
         RunsCommand::Report { run, format, output } => {
             let report = read(run, environment)?;
             let text = format
@@ -48,6 +49,8 @@ pub(super) fn run(
                 .map_err(|e| Error::broken("the report cannot be made").because(&e))?;
             put(&text, output.as_deref(), environment, ui)
         }
+        RunsCommand::Resume(arguments) => resume::resume(arguments, global, environment, ui),
+        RunsCommand::Gc(arguments) => gc::gc(arguments, environment, ui),
         RunsCommand::Evaluate(arguments) => evaluate::evaluate(arguments, global, environment, ui),
         RunsCommand::Plan { run, format, output } => {
             let report = read(run, environment)?;

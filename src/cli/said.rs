@@ -5,7 +5,9 @@
 
 use serde_json::{Value, json};
 
-use super::args::{DoctorArguments, GlobalArguments, Rules, SettingArguments, Voices, WorkArguments};
+use super::args::{
+    DoctorArguments, GlobalArguments, ResumeArguments, Rules, SettingArguments, Voices, WorkArguments,
+};
 use crate::config::{Layers, LoggingLevel, Origin, ProviderKind, SandboxMode, grows};
 use crate::error::Error;
 
@@ -41,6 +43,18 @@ pub(super) fn work(work: &WorkArguments) -> Said {
         ("session", json!({"turn": {"session": work.session}})),
         ("tools", json!({"tools": rules(&work.tools)})),
         ("deny_tool", json!({"denyTools": rules(&work.deny_tool)})),
+    ]
+}
+
+/// Returns what is said of a run that goes on: its limits.
+pub(super) fn resumed(arguments: &ResumeArguments, global: &GlobalArguments) -> Said {
+    vec![
+        ("max_cycles", json!({"limits": {"maxCycles": arguments.max_cycles}})),
+        ("max_tokens", json!({"limits": {"maxTokens": arguments.max_tokens}})),
+        ("max_cost", json!({"limits": {"maxCostUsd": arguments.max_cost}})),
+        ("max_tool_calls", json!({"limits": {"maxToolCalls": arguments.max_tool_calls}})),
+        ("timeout", json!({"limits": {"maxDuration": arguments.timeout}})),
+        ("log_level", json!({"logging": {"level": global.log_level.map(LoggingLevel::from)}})),
     ]
 }
 

@@ -78,6 +78,11 @@ impl ExitStatus {
         }
     }
 
+    /// Returns the status of a command that could not remove all that was to go.
+    pub fn something_stays() -> Self {
+        Self(4)
+    }
+
     /// Returns the status of a run whose result did not reach its reader: never a pass.
     pub fn unreported() -> Self {
         Self(4)

@@ -9,6 +9,7 @@ mod hooks;
 mod host;
 mod layers;
 mod programs;
+mod recorded;
 mod setting;
 mod tools;
 mod turn;
@@ -87,20 +88,6 @@ pub struct Config {
     pub calls: Calls,
     /// The log of model calls.
     pub llm_log: LlmLog,
-}
-
-impl Config {
-    /// Returns the configuration as it stands in the record of a run: without what servers, tools, hooks and stages are handed.
-    ///
-    /// # Errors
-    /// It cannot be written as JSON, such as a number that is none.
-    pub fn recorded(&self) -> serde_json::Result<serde_json::Value> {
-        let mut config = serde_json::to_value(self)?;
-        tools::without_values(&mut config);
-        hooks::without_values(&mut config);
-        turn::without_values(&mut config);
-        Ok(config)
-    }
 }
 
 /// How calls to a provider are made.

@@ -1,6 +1,7 @@
 //! Owns the facts of a run, one variant each, as they stand on the wire: within a version, fields and variants are only ever added.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,13 +10,13 @@ use serde_json::{Map, Value};
 use super::Purpose;
 use crate::outcome::Reason;
 use crate::outcome::{
-    CheckResult, Effect, Evaluation, Evidence, LogEntry, RunResult, StepResult, Usage, Verdict,
+    CheckResult, Effect, Entries, Evaluation, Evidence, LogEntry, RunResult, StepResult, Usage, Verdict,
 };
 use crate::plan::{Plan, Step};
 use crate::prompt::Prompt;
 use crate::sandbox::Confinement;
 use crate::seal::Marks;
-use crate::turn::{Assembled, Scope, StageOutcome};
+use crate::turn::{Assembled, Scope, StageOutcome, TrustTier};
 
 /// A tool call that a model asks for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,6 +54,16 @@ pub enum Subject {
     Verdict,
 }
 
+/// A plan that was made before the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Given {
+    /// The plan.
+    pub plan: Plan,
+    /// Whether the planner goes on when it did not pass.
+    pub replan: bool,
+}
+
 /// Who decided when nobody could be asked.
 pub const NOBODY: &str = "nobody";
 
@@ -86,7 +97,7 @@ pub enum RunEvent {
         /// The provider's name.
         provider: String,
         /// The task.
-        prompt: Prompt,
+        prompt: Arc<Prompt>,
         /// The key under which it shares history and memory with other runs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         session: Option<String>,
@@ -97,6 +108,26 @@ pub enum RunEvent {
         config: Value,
         /// Names of the tools the planner may use.
         tools: Vec<String>,
+        /// The plan of the first cycle, when somebody made it before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        given: Option<Given>,
+        /// What a person is asked about.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        asks: Vec<Subject>,
+        /// Files that it may not change beside those that the configuration names; relative to the folder it works in, where they lie in it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        protects: Vec<String>,
+        /// The file with the replies of a replay, as it was named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replies: Option<String>,
+    },
+    /// A run that broke off goes on. What had begun and not ended counts as not done, but for calls of tools that may have changed something.
+    #[serde(rename = "run.resumed")]
+    RunResumed {
+        /// tepa's own version.
+        version: String,
+        /// Wall clock that was used up before, in milliseconds.
+        spent_ms: u64,
     },
     /// It is known what commands are confined to.
     #[serde(rename = "sandbox.applied")]
@@ -110,6 +141,12 @@ pub enum RunEvent {
     BaselineTaken {
         /// By the path as the prompt names it: each file with its mode and hash.
         unchanged: BTreeMap<String, Marks>,
+        /// The SHA-256 of the state of all protected files: a run that is resumed has to find it again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        protected: Option<String>,
+        /// The expected files that were there and are text, as far as they can be compared.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        before: BTreeMap<String, String>,
     },
     /// What an earlier run did is to be judged again; stands in the place of planning and execution.
     #[serde(rename = "execution.recalled")]
@@ -119,11 +156,11 @@ pub enum RunEvent {
         /// Its cycle.
         cycle: u32,
         /// What it executed.
-        plan: Plan,
+        plan: Arc<Plan>,
         /// The results, as they reached its judge.
         results: Vec<StepResult>,
         /// The scratchpad afterwards.
-        scratchpad: Map<String, Value>,
+        scratchpad: Entries,
         /// Files that tools said they wrote, each with the step, oldest first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         wrote: Vec<(String, String)>,
@@ -182,7 +219,13 @@ pub enum RunEvent {
         /// The cycle from which it counts; 0 for the whole run.
         cycle: u32,
         /// All of it.
-        context: Box<Assembled>,
+        context: Arc<Assembled>,
+        /// Plain data that stages left for later ones.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        stash: Map<String, Value>,
+        /// The least trusted that the stages met beside what they left.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        met: Option<TrustTier>,
     },
     /// The run passed, what outlives it is stored, and the output stages are done.
     #[serde(rename = "turn.completed")]
@@ -257,7 +300,7 @@ pub enum RunEvent {
         /// The cycle.
         cycle: u32,
         /// The plan.
-        plan: Plan,
+        plan: Arc<Plan>,
         /// Tokens of the planner's calls.
         tokens_used: u64,
         /// Wall clock, in milliseconds.
@@ -272,13 +315,13 @@ pub enum RunEvent {
         order: Vec<String>,
         /// The plan, when a hook or a person changed it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        plan: Option<Plan>,
+        plan: Option<Arc<Plan>>,
         /// The prompt that the steps see, when a hook changed it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        prompt: Option<Prompt>,
+        prompt: Option<Arc<Prompt>>,
         /// The scratchpad, when a hook changed it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        scratchpad: Option<Map<String, Value>>,
+        scratchpad: Option<Entries>,
     },
     /// A step began.
     #[serde(rename = "step.started")]
@@ -313,7 +356,7 @@ pub enum RunEvent {
         /// The tool.
         tool: String,
         /// What it returned; null when it failed.
-        output: Value,
+        output: Arc<Value>,
         /// Why it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
@@ -333,7 +376,7 @@ pub enum RunEvent {
         /// The key.
         key: String,
         /// The value.
-        value: Value,
+        value: Arc<Value>,
     },
     /// An entry for `result.logs`.
     #[serde(rename = "log.recorded")]

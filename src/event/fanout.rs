@@ -2,6 +2,7 @@
 //!
 //! Each event is turned into JSON once. A sink that breaks is dropped and named; only a required one ends the run.
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 
@@ -17,6 +18,18 @@ pub struct SinkError {
     pub sink: String,
     /// What the operating system said.
     pub source: io::Error,
+}
+
+/// Tells sinks what happened before a run was resumed; how an attempt ended that is followed by another is told to nobody again.
+pub fn recall(sinks: &mut [Box<dyn EventSink>], before: &[Envelope]) {
+    let ends =
+        |event: &RunEvent| matches!(event, RunEvent::RunStopped { .. } | RunEvent::RunCompleted { .. });
+    for envelope in before.iter().filter(|envelope| !ends(&envelope.event)) {
+        // A sink that breaks over this breaks over the next event as well, and is named then.
+        for sink in &mut *sinks {
+            drop(sink.recall(envelope));
+        }
+    }
 }
 
 /// Hands every event to every sink.
@@ -47,6 +60,14 @@ impl Fanout {
         let warnings =
             messages.into_iter().map(|message| RunEvent::Warning { code: code.to_owned(), message });
         self.opening.extend(warnings);
+        self
+    }
+
+    /// Returns the fanout of a run that goes on after these events.
+    #[must_use]
+    pub fn resumed(mut self, before: &[Envelope]) -> Self {
+        self.seq = before.last().map_or(0, |last| last.seq);
+        recall(&mut self.sinks, before);
         self
     }
 
@@ -90,23 +111,15 @@ impl Fanout {
         }
     }
 
-    fn envelope(&mut self, event: &RunEvent) -> serde_json::Result<Envelope> {
+    fn envelope<'e>(&mut self, event: &'e RunEvent) -> serde_json::Result<Envelope<'e>> {
         self.seq += 1;
         let ts = self.clock.now();
-        let wire = Wire { schema: SCHEMA.to_owned(), seq: self.seq, ts, run_id: self.run_id.clone(), event };
+        let run_id = self.run_id.clone();
+        let wire = Wire { schema: SCHEMA.to_owned(), seq: self.seq, ts, run_id, redacted: false, event };
         let line = serde_json::to_string(&wire)?;
-        let redacted = match self.secrets.redact(&line) {
-            std::borrow::Cow::Borrowed(_) => None,
-            std::borrow::Cow::Owned(clean) => Some(clean),
-        };
-        let (line, event) = match redacted {
-            None => (line, event.clone()),
-            Some(clean) => {
-                let wire: Wire<RunEvent> = serde_json::from_str(&clean)?;
-                (clean, wire.event)
-            }
-        };
-        Ok(Envelope { seq: self.seq, ts, run_id: self.run_id.clone(), event, line })
+        let Wire { seq, run_id, .. } = wire;
+        let envelope = Envelope { seq, ts, run_id, event: Cow::Borrowed(event), redacted: false, line };
+        envelope.without(&self.secrets)
     }
 }
 

@@ -8,6 +8,7 @@ mod fanout;
 mod purpose;
 mod record;
 
+use std::borrow::Cow;
 use std::io;
 
 use schemars::JsonSchema;
@@ -15,11 +16,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::outcome::Usage;
+use crate::secret::Secrets;
 use crate::source::schema_of_output;
 
 pub use clock::{Clock, SystemClock};
-pub use fact::{Decision, HookOutcome, NOBODY, RunEvent, Subject, ToolUse};
-pub use fanout::{Fanout, SinkError};
+pub use fact::{Decision, Given, HookOutcome, NOBODY, RunEvent, Subject, ToolUse};
+pub use fanout::{Fanout, SinkError, recall};
 pub use purpose::{Purpose, Role};
 pub use record::{RecordError, read};
 
@@ -28,7 +30,7 @@ pub const SCHEMA: &str = "tepa.events/1";
 
 /// An event with its place in the run, as sinks receive it.
 #[derive(Debug, Clone)]
-pub struct Envelope {
+pub struct Envelope<'e> {
     /// From 1, without gaps.
     pub seq: u64,
     /// When it happened.
@@ -36,9 +38,34 @@ pub struct Envelope {
     /// The run.
     pub run_id: String,
     /// The fact, free of secrets.
-    pub event: RunEvent,
+    pub event: Cow<'e, RunEvent>,
+    /// Whether secrets were taken out of it: then it does not say all that happened.
+    pub redacted: bool,
     /// The whole as one line of JSON without a line break, free of secrets.
     pub line: String,
+}
+
+impl Envelope<'_> {
+    /// Returns the same without `secrets`.
+    ///
+    /// # Errors
+    /// Without them it is no event any more.
+    pub fn without(self, secrets: &Secrets) -> serde_json::Result<Self> {
+        if let Cow::Borrowed(_) = secrets.redact(&self.line) {
+            return Ok(self);
+        }
+        let Self { seq, ts, run_id, event, .. } = self;
+        let wire = Wire { schema: SCHEMA.to_owned(), seq, ts, run_id, redacted: true, event: &*event };
+        let line = secrets.redact(&serde_json::to_string(&wire)?).into_owned();
+        let Wire { run_id, event, .. } = serde_json::from_str::<Wire<RunEvent>>(&line)?;
+        Ok(Self { seq, ts, run_id, event: Cow::Owned(event), redacted: true, line })
+    }
+
+    /// Returns the same for whoever keeps it longer than the fact is lent.
+    pub fn into_owned(self) -> Envelope<'static> {
+        let Self { seq, ts, run_id, event, redacted, line } = self;
+        Envelope { seq, ts, run_id, event: Cow::Owned(event.into_owned()), redacted, line }
+    }
 }
 
 /// The form of an envelope on the wire.
@@ -55,6 +82,9 @@ pub struct Wire<E> {
     pub ts: jiff::Timestamp,
     /// The run.
     pub run_id: String,
+    /// Whether secrets were taken out of the line.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redacted: bool,
     /// The fact.
     #[serde(flatten)]
     pub event: E,
@@ -77,6 +107,11 @@ pub trait EventSink: Send {
 
     /// Takes one event.
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()>;
+
+    /// Takes an event from before the run was resumed. What stores events has it already; what makes one whole of them needs it again.
+    fn recall(&mut self, _: &Envelope) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Takes how far a model call has come; not a fact, so nothing keeps it.
     fn progress(&mut self, _: &Purpose, _: Usage) {}

@@ -3,6 +3,7 @@
 //! A form that is newer than this program is refused. Facts that it does not know yet are counted and passed over, and so is a last line
 //! that was cut: tepa may have been killed while it wrote it.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead};
 
 use serde_json::Value;
@@ -30,7 +31,7 @@ pub enum RecordError {
 ///
 /// # Errors
 /// The record cannot be read, is of another version, or is none.
-pub fn read(lines: impl BufRead, mut take: impl FnMut(Envelope)) -> Result<usize, RecordError> {
+pub fn read(lines: impl BufRead, mut take: impl FnMut(Envelope<'static>)) -> Result<usize, RecordError> {
     let mut unknown = 0;
     let mut events = 0;
     let mut lines = lines.lines().enumerate().peekable();
@@ -48,7 +49,9 @@ pub fn read(lines: impl BufRead, mut take: impl FnMut(Envelope)) -> Result<usize
         }
         events += 1;
         match serde_json::from_value::<Wire<RunEvent>>(value) {
-            Ok(Wire { seq, ts, run_id, event, .. }) => take(Envelope { seq, ts, run_id, event, line }),
+            Ok(Wire { seq, ts, run_id, redacted, event, .. }) => {
+                take(Envelope { seq, ts, run_id, event: Cow::Owned(event), redacted, line });
+            }
             Err(_) => unknown += 1,
         }
     }
@@ -72,7 +75,7 @@ mod tests {
         let newer = line(r#""type":"moon.rose""#);
         let mut events = Vec::new();
         let record = format!("{known}\n{newer}\n{}", &known[..40]);
-        let unknown = read(record.as_bytes(), |envelope| events.push(envelope.event)).unwrap();
+        let unknown = read(record.as_bytes(), |envelope| events.push(envelope.event.into_owned())).unwrap();
         assert_eq!((events, unknown), (vec![RunEvent::CycleStarted { cycle: 1 }], 1));
     }
 

@@ -60,6 +60,21 @@ impl Baseline {
         self
     }
 
+    /// Returns the expected files that are text, as they can be written down.
+    pub fn texts(&self) -> BTreeMap<String, String> {
+        let text = |(path, content): (&String, &Vec<u8>)| {
+            Some((path.clone(), std::str::from_utf8(content).ok()?.to_owned()))
+        };
+        self.before.iter().filter_map(text).collect()
+    }
+
+    /// Puts the expected files as they were written down in the place of what was taken now.
+    #[must_use]
+    pub fn with_texts(mut self, before: BTreeMap<String, String>) -> Self {
+        self.before = before.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
+        self
+    }
+
     /// Returns the files that decide over the verdict, absolute: no run may change them.
     pub fn protected(&self) -> impl Iterator<Item = &Path> {
         self.scripts.places()

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::outcome::{Evaluation, LogEntry, StepResult};
+use crate::outcome::{Entries, Evaluation, LogEntry, StepResult};
 use crate::plan::{Plan, Step};
 use crate::prompt::Prompt;
 
@@ -81,7 +81,7 @@ pub struct ExecutorInput {
     /// The cycle, from 1.
     pub cycle: u32,
     /// The scratchpad.
-    pub scratchpad: Map<String, Value>,
+    pub scratchpad: Entries,
     /// The results of the cycle before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_results: Option<Vec<StepResult>>,
@@ -108,7 +108,7 @@ pub struct EvaluatorInput {
     /// One result per step.
     pub results: Vec<StepResult>,
     /// The scratchpad.
-    pub scratchpad: Map<String, Value>,
+    pub scratchpad: Entries,
 }
 
 /// A step that is about to run.

@@ -124,14 +124,23 @@ pub(super) fn ids(root: &Path) -> Result<Vec<String>, Error> {
 pub fn recorded(folder: &Path) -> Option<Listed> {
     let record = open_record(folder).ok()?;
     let file = record.get_ref();
-    // Whoever records a run holds its lock for as long as it lives.
-    let is_held = matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
+    // The name by which it is found again.
+    described(folder.file_name()?.to_str()?, file, is_held(file))
+}
+
+/// Returns whether a run is under way: whoever records it holds its lock for as long as it lives.
+pub(super) fn is_held(events: &fs::File) -> bool {
+    matches!(events.try_lock_shared(), Err(fs::TryLockError::WouldBlock))
+}
+
+/// Returns what these events say of the run `id`, if they are those of a run.
+pub(super) fn described(id: &str, file: &fs::File, is_held: bool) -> Option<Listed> {
     let mut start = Vec::new();
     BufReader::new(file).take(LONGEST_START).read_until(b'\n', &mut start).ok()?;
     let mut first = None;
     event::read(start.as_slice(), |envelope| first = Some(envelope)).ok()?;
     let first = first?;
-    let RunEvent::RunStarted { prompt, session, .. } = first.event else { return None };
+    let RunEvent::RunStarted { prompt, session, .. } = first.event.into_owned() else { return None };
     let result = result(file);
     let state = match &result {
         Some(result) => State::of(result),
@@ -139,11 +148,10 @@ pub fn recorded(folder: &Path) -> Option<Listed> {
         None => State::Lost,
     };
     Some(Listed {
-        // The name by which it is found again.
-        run_id: folder.file_name()?.to_str()?.to_owned(),
+        run_id: id.to_owned(),
         started_at: first.ts,
         session,
-        goal: prompt.goal,
+        goal: prompt.goal.clone(),
         state,
         reason: result.as_ref().map(|result| result.reason),
         cycles: result.as_ref().map_or(0, |result| result.cycles),
@@ -156,7 +164,8 @@ pub fn recorded(folder: &Path) -> Option<Listed> {
 /// Returns the result that the last event carries.
 fn result(file: &fs::File) -> Option<RunResult> {
     let mut last = None;
-    event::read(last_line(file).ok()?.as_slice(), |envelope| last = Some(envelope.event)).ok()?;
+    event::read(last_line(file).ok()?.as_slice(), |envelope| last = Some(envelope.event.into_owned()))
+        .ok()?;
     let Some(RunEvent::RunCompleted { result }) = last else { return None };
     Some(*result)
 }

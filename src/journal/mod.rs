@@ -2,22 +2,26 @@
 //!
 //! A run that cannot be recorded does not go on: both sinks are required ones. A line is written whole before the next event can happen.
 
+mod gc;
 mod list;
 mod record;
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 
 use crate::error::Error;
 use crate::event::{Envelope, EventSink, RunEvent};
+use crate::outcome::Effect;
 use crate::persist::Place;
 
+pub use gc::{Going, Rule, Shelf};
 pub use list::{Listed, State, list, newest, recorded};
-pub use record::open_record;
+pub use record::{Whole, open_record, read_whole};
 
 /// Where runs are recorded, below the workspace.
 pub const FOLDER: &str = ".tepa/runs";
@@ -88,6 +92,39 @@ impl Journal {
         Ok(Self { file, path: folder.join(EVENTS), folder: held, written: 0 })
     }
 
+    /// Opens the journal of a run below `root` that broke off, locked, to go on after its first `whole` bytes: the whole lines that were read.
+    ///
+    /// # Errors
+    /// The run is under way, or its record is not what was read.
+    pub fn resume(root: &Path, run_id: &str, whole: u64) -> Result<Self, Error> {
+        let folder = root.join(FOLDER).join(run_id);
+        let fail = |e: &io::Error| Error::usage(format!("the run `{run_id}` cannot be resumed")).because(e);
+        let open = || {
+            let root = Dir::open_ambient_dir(root, ambient_authority())?;
+            let held = root.open_dir(Path::new(FOLDER).join(run_id))?;
+            let mut options = OpenOptions::new();
+            options.read(true).append(true).follow(FollowSymlinks::No).nonblock(true);
+            let file = held.open_with(EVENTS, &options)?.into_std();
+            file.try_lock().map_err(|e| match e {
+                TryLockError::WouldBlock => io::Error::other("it is under way in another process"),
+                TryLockError::Error(e) => e,
+            })?;
+            let length = file.metadata()?.len();
+            let mut torn = Vec::new();
+            (&file).seek(SeekFrom::Start(whole))?;
+            (&file).take(length.saturating_sub(whole)).read_to_end(&mut torn)?;
+            if length < whole || torn.contains(&b'\n') {
+                return Err(io::Error::other("somebody else has written its record meanwhile"));
+            }
+            // The rest of a line that was being written: nothing came of what it would have said.
+            file.set_len(whole)?;
+            file.sync_data()?;
+            io::Result::Ok((held, file))
+        };
+        let (held, file) = open().map_err(|e| fail(&e))?;
+        Ok(Self { file, path: folder.join(EVENTS), folder: held, written: whole })
+    }
+
     /// Returns the sink that will write the result beside the events.
     pub fn result(&self) -> Result<ResultFile, Error> {
         let path = self.path.with_file_name(RESULT);
@@ -106,13 +143,20 @@ impl EventSink for Journal {
     }
 
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
+        // What is about to change something has to be known of even after the machine has lost its power.
+        let is_awaited = matches!(
+            *envelope.event,
+            RunEvent::ToolStarted { effect: Effect::Writes, .. } | RunEvent::RunCompleted { .. }
+        );
         let mut line = String::with_capacity(envelope.line.len() + 1);
         line.push_str(&envelope.line);
         line.push('\n');
         self.file.write_all(line.as_bytes())?;
         self.written += line.len() as u64;
-        if matches!(envelope.event, RunEvent::RunCompleted { .. }) {
+        if is_awaited {
             self.file.sync_data()?;
+        }
+        if matches!(*envelope.event, RunEvent::RunCompleted { .. }) {
             self.check_untouched()?;
         }
         Ok(())
@@ -172,7 +216,7 @@ impl EventSink for ResultFile {
     }
 
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
-        let RunEvent::RunCompleted { result } = &envelope.event else {
+        let RunEvent::RunCompleted { result } = &*envelope.event else {
             return Ok(());
         };
         let mut text = serde_json::to_string_pretty(result)?;

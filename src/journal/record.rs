@@ -8,9 +8,10 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Take};
 use std::path::Path;
 
 use super::EVENTS;
+use crate::event::{self, Envelope, RecordError};
 
 /// The largest record that is read, in bytes.
-const MOST: u64 = 1 << 30;
+pub(super) const MOST: u64 = 1 << 30;
 
 /// How much of the end of a record is looked at first for its last line, in bytes.
 const TAIL: u64 = 64 << 10;
@@ -32,6 +33,30 @@ pub fn open_record(folder: &Path) -> io::Result<Take<File>> {
         return Err(io::Error::other(format!("`{EVENTS}` is larger than {MOST} bytes")));
     }
     Ok(File::open(path)?.take(MOST))
+}
+
+/// A record as far as its lines are whole.
+#[derive(Debug)]
+pub struct Whole {
+    /// The events, in order.
+    pub events: Vec<Envelope<'static>>,
+    /// How many facts there are that this program does not know.
+    pub unknown: usize,
+    /// How long the whole lines are, in bytes; what follows is the beginning of a line.
+    pub bytes: u64,
+}
+
+/// Reads the events of the run that is recorded in `folder`; a last line without its end is left out.
+///
+/// # Errors
+/// The record cannot be read, is of another version, or is none.
+pub fn read_whole(folder: &Path) -> Result<Whole, RecordError> {
+    let mut text = Vec::new();
+    open_record(folder)?.read_to_end(&mut text)?;
+    let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let mut events = Vec::new();
+    let unknown = event::read(&text[..end], |envelope| events.push(envelope))?;
+    Ok(Whole { events, unknown, bytes: end as u64 })
 }
 
 /// Returns the last line of a record.

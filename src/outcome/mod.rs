@@ -8,7 +8,9 @@ mod evaluation;
 mod settlement;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,6 +24,9 @@ pub use settlement::{Reason, RunStatus, Settlement};
 
 use crate::sandbox::Confinement;
 use crate::source::schema_of_output;
+
+/// What the scratchpad holds, in the order in which keys were first written.
+pub type Entries = IndexMap<String, Arc<Value>>;
 
 /// How a step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -43,7 +48,7 @@ pub struct StepResult {
     /// How it ended.
     pub status: StepStatus,
     /// What the tools returned (one value, or a list for several tools), the text of a reasoning step, or null on failure.
-    pub output: Value,
+    pub output: Arc<Value>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

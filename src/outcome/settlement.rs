@@ -67,6 +67,35 @@ pub enum Reason {
     InternalError,
 }
 
+impl Reason {
+    /// Returns whether a run that ended for this reason can go on: nobody decided that it should not, and there is no verdict.
+    pub fn goes_on(self) -> bool {
+        match self {
+            Self::Interrupted
+            | Self::Terminated
+            | Self::TokenBudget
+            | Self::CostBudget
+            | Self::ToolBudget
+            | Self::TimeBudget
+            | Self::ProviderError
+            | Self::CheckError
+            | Self::StageError
+            | Self::StoreError
+            | Self::JournalError
+            | Self::InternalError => true,
+            Self::Passed
+            | Self::MaxCycles
+            | Self::ProtectedPathModified
+            | Self::CycleError
+            | Self::DispatchError
+            | Self::HookStopped
+            | Self::Declined
+            | Self::NothingVerified
+            | Self::Refused => false,
+        }
+    }
+}
+
 /// How a run ended: the one value from which exit code, result and last line derive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settlement {

@@ -2,7 +2,9 @@
 //!
 //! Whatever breaks in between (a panic included) becomes a settlement; there is no way out of here without one.
 
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,12 +12,13 @@ use futures_util::FutureExt as _;
 
 use super::cancel::Cancel;
 use super::estimate::{self, Limit};
-use super::protect::Guard;
+use super::protect::{Began, Guard};
 use super::recall::Recalled;
+use super::resume::{Interrupted, Unlogged};
 use super::run::{Run, Stop, millis};
 use super::state::{Action, Bounds, RunState, Touch, Until};
-use super::{Pipeline, approval, artifacts, evaluator, executor, planner, turn};
-use crate::event::{Fanout, RunEvent};
+use super::{Pipeline, approval, artifacts, evaluator, executor, planner, step, turn};
+use crate::event::{self, Fanout, RunEvent};
 use crate::hook::{PostStep, PreStep};
 use crate::outcome::{Artifact, Estimate, Reason, RunResult, Settlement, Spending};
 use crate::plan::Plan;
@@ -74,7 +77,7 @@ impl Pipeline {
         let Given { prompt, plan, replan } = given;
         let cycles = if replan { self.config.limits.max_cycles } else { 1 };
         let mut run = self.begin(run_id, prompt, self.bounds(cycles), fanout);
-        run.given = Some(plan);
+        (run.given, run.replan) = (Some(plan), replan);
         let started = run.start().and_then(|()| approval::check(&run));
         run.settle(started, cancel).await
     }
@@ -119,17 +122,65 @@ impl Pipeline {
         cancel: &Cancel,
     ) -> Finished {
         let Recalled { prompt, execution, unchanged, .. } = recalled;
-        let guard = Guard::begin(self, prompt.clone(), Some(unchanged.clone()));
+        let guard = Guard::begin(
+            self,
+            prompt.clone(),
+            Some(Began { unchanged: unchanged.clone(), ..Began::default() }),
+        );
         let bounds = Bounds { until: Until::Verdict, ..self.bounds(1) };
         let run = Run::new(self, run_id, RunState::new(prompt, bounds), fanout, guard);
         let recall = || {
             run.start()?;
             if !unchanged.is_empty() {
-                run.emit(&RunEvent::BaselineTaken { unchanged })?;
+                run.emit(&RunEvent::BaselineTaken { unchanged, protected: None, before: BTreeMap::new() })?;
             }
             run.emit(&execution)
         };
         let started = recall();
+        run.settle(started, cancel).await
+    }
+
+    /// Goes on with a run that broke off: what its record says has happened is not done again.
+    pub async fn resume(
+        &self,
+        run_id: &str,
+        interrupted: Interrupted,
+        fanout: Fanout,
+        cancel: &Cancel,
+    ) -> Finished {
+        let Interrupted {
+            prompt,
+            events,
+            given,
+            began,
+            known,
+            cycle_begun,
+            spent,
+            mut unfinished,
+            answered,
+            ..
+        } = interrupted;
+        let once = given.as_ref().is_some_and(|given| !given.replan);
+        let bounds = self.bounds(if once { 1 } else { self.config.limits.max_cycles });
+        let mut state = RunState::new(prompt.clone(), bounds);
+        for envelope in &events {
+            state.apply(&envelope.event);
+        }
+        for purpose in &answered {
+            self.provider.recall(purpose);
+        }
+        let baseline_known = began.is_some();
+        let guard = Guard::begin(self, Arc::unwrap_or_clone(prompt), began);
+        let unlogged = unfinished.unlogged.take();
+        let mut run = Run::new(self, run_id, state, fanout, guard).with_unfinished(unfinished);
+        (run.given, run.spent, run.baseline_known) = (given.map(|given| given.plan), spent, baseline_known);
+        let started = run.take_up(unlogged, &known, cycle_begun);
+        // A signal is heard also while files are looked at.
+        let started = tokio::select! {
+            biased;
+            cause = cancel.stopped() => Err(Stop::new(cause.reason(), cause.message())),
+            started = started => started,
+        };
         run.settle(started, cancel).await
     }
 
@@ -156,6 +207,33 @@ impl Pipeline {
 }
 
 impl Run<'_> {
+    /// Says that the run goes on, and mends what its record ends in the middle of.
+    async fn take_up(
+        &self,
+        unlogged: Option<Unlogged>,
+        known: &[turn::Known],
+        cycle_begun: bool,
+    ) -> Result<(), Stop> {
+        self.emit(&RunEvent::RunResumed {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            spent_ms: millis(self.spent),
+        })?;
+        match &unlogged {
+            Some(Unlogged::Plan { steps, duration_ms, tokens_used }) => {
+                self.log(planner::logged(*steps, *duration_ms, *tokens_used))?;
+            }
+            Some(Unlogged::Step { result, tools }) => self.log(step::logged(result, tools))?,
+            Some(Unlogged::Evaluation { evaluation, duration_ms }) => {
+                self.log(evaluator::logged(evaluation, *duration_ms))?;
+            }
+            None => {}
+        }
+        self.confine()?;
+        approval::check(self)?;
+        self.guard.ready().await?;
+        turn::resume(self, known, cycle_begun).await
+    }
+
     fn start(&self) -> Result<(), Stop> {
         let pipeline = self.pipeline;
         let config = pipeline
@@ -170,15 +248,29 @@ impl Run<'_> {
             prompt_sha256: self.read(|state| state.prompt().sha256()),
             config,
             tools: pipeline.tools.names(),
+            given: self.given.clone().map(|plan| event::Given { plan, replan: self.replan }),
+            asks: pipeline.approval.subjects(),
+            protects: pipeline.protected.iter().map(|path| self.within(path)).collect(),
+            replies: pipeline.replies.clone(),
         })?;
+        self.confine()
+    }
+
+    /// Returns a path as the record has it: relative to the folder that the run works in, where it lies in it.
+    fn within(&self, path: &Path) -> String {
+        path.strip_prefix(self.pipeline.workspace.root()).unwrap_or(path).to_string_lossy().into_owned()
+    }
+
+    /// Says what is in force, and what makes the verdict worth less.
+    fn confine(&self) -> Result<(), Stop> {
+        let pipeline = self.pipeline;
         let confinement = pipeline.confinement.clone();
         let open = confinement.gaps.join(", ");
-        let warning = (!open.is_empty()).then(|| RunEvent::Warning {
-            code: "sandbox_incomplete".to_owned(),
-            message: format!("commands are not confined as they should be: they can {open}"),
-        });
         self.emit(&RunEvent::SandboxApplied { confinement })?;
-        warning.map_or(Ok(()), |warning| self.emit(&warning))?;
+        if !open.is_empty() {
+            let message = format!("commands are not confined as they should be: they can {open}");
+            self.warn_once("sandbox_incomplete", message)?;
+        }
         self.warn_of_judging()
     }
 
@@ -192,14 +284,14 @@ impl Run<'_> {
             }
             let message =
                 format!("nothing is verified: {message}, so its verdict is the word of a model alone");
-            self.emit(&RunEvent::Warning { code: "nothing_verified".to_owned(), message })?;
+            self.warn_once("nothing_verified", message)?;
         }
         if config.model.evaluator == config.model.executor {
             let message = format!(
                 "`{}` judges its own work: give the evaluator another model than the executor",
                 config.model.evaluator
             );
-            self.emit(&RunEvent::Warning { code: "judge_is_executor".to_owned(), message })?;
+            self.warn_once("judge_is_executor", message)?;
         }
         Ok(())
     }
@@ -218,7 +310,7 @@ impl Run<'_> {
     }
 
     fn planned(&self) -> Result<Planned, Stop> {
-        let plan = self.read(|state| state.plan().cloned());
+        let plan = self.read(|state| state.plan().map(|plan| Plan::clone(plan)));
         let plan = plan.ok_or_else(|| Stop::new(Reason::InternalError, "there is no plan"))?;
         let estimate = estimate::of(self, &plan, &Limit::whole(self))?;
         let spent = self.read(|state| Spending { tokens: state.tokens_used(), usd: state.cost().usd });
@@ -285,7 +377,7 @@ impl Run<'_> {
         let whole = Duration::from_millis(limit);
         let low = whole.mul_f64(LOW_TIME);
         let end = whole.saturating_sub((whole / 20).min(FOR_THE_END));
-        let spent = self.pipeline.spent;
+        let spent = self.pipeline.spent + self.spent;
         tokio::time::sleep(low.saturating_sub(spent)).await;
         let message = format!("{} of {} are gone", text::duration(millis(low)), text::duration(limit));
         let warned = self.emit(&RunEvent::Warning { code: "time_budget_low".to_owned(), message });
@@ -350,7 +442,7 @@ impl Run<'_> {
             run_id: self.id.clone(),
             reason: settlement.reason(),
             exit_code: settlement.exit_code(),
-            duration_ms: self.since(self.began),
+            duration_ms: self.taken(),
             usage: state.usage().clone(),
             cost: state.cost(),
             checks: state.checks().to_vec(),

@@ -7,12 +7,13 @@
 use std::sync::Arc;
 
 use super::approval::{self, Ruling};
+use super::resume::Grounds;
 use super::run::{Logged, Run, Stop};
 use super::{criteria, judge, shown, turn};
 use crate::event::RunEvent;
 use crate::evidence::{self, Baseline, Bundle, Site};
 use crate::hook::{EvaluatorInput, PostEvaluator, PreEvaluator, Replaced};
-use crate::outcome::{CheckResult, Evaluation, LogLevel, Overruling, PROTECTED, Reason, Verdict};
+use crate::outcome::{CheckResult, Entries, Evaluation, LogLevel, Overruling, PROTECTED, Reason, Verdict};
 use crate::prompt::Prompt;
 
 pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
@@ -26,10 +27,14 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
         let evidence = bundles.iter().map(Bundle::recorded).collect();
         run.emit(&RunEvent::EvidenceGathered { cycle, evidence })?;
     }
+    run.unfinished().judge_on(&Grounds {
+        checks: run.read(|state| state.checks_of_cycle().to_vec()),
+        evidence: bundles.iter().map(Bundle::recorded).collect(),
+    });
     let input = run.read(|state| EvaluatorInput {
-        prompt: state.prompt().clone(),
+        prompt: Prompt::clone(state.prompt()),
         results: state.results(),
-        scratchpad: state.scratchpad().entries().clone(),
+        scratchpad: Entries::clone(state.scratchpad().entries()),
     });
     let (input, _) = run.ask::<PreEvaluator>(input).await?;
     let judged = judge::ask(run, &input, &bundles).await?;
@@ -45,23 +50,27 @@ pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
         }
     };
     let duration_ms = run.since(began);
-    let tokens_used = evaluation.tokens_used;
+    let logged = logged(&evaluation, duration_ms);
+    run.emit(&RunEvent::EvaluationCompleted { cycle, evaluation, duration_ms })?;
+    run.log(logged)?;
+    stop.map_or(Ok(()), Err)
+}
+
+/// Returns what the logs say of a verdict that stands.
+pub(super) fn logged(evaluation: &Evaluation, duration_ms: u64) -> Logged<'static> {
     let level = match evaluation.verdict {
         Verdict::Pass => LogLevel::Info,
         Verdict::Fail => LogLevel::Warn,
     };
-    let word = evaluation.verdict.name();
-    let message = format!("{word} with confidence {:.2}", evaluation.confidence);
-    run.emit(&RunEvent::EvaluationCompleted { cycle, evaluation, duration_ms })?;
-    run.log(Logged { step: None, tool: None, level, message, duration_ms, tokens_used })?;
-    stop.map_or(Ok(()), Err)
+    let message = format!("{} with confidence {:.2}", evaluation.verdict.name(), evaluation.confidence);
+    Logged { step: None, tool: None, level, message, duration_ms, tokens_used: evaluation.tokens_used }
 }
 
 /// Judging takes time, and so does deciding: what was judged must still be there when a pass becomes final.
 async fn look_again(
     run: &Run<'_>,
     evaluation: Evaluation,
-    prompt: &Prompt,
+    prompt: &Arc<Prompt>,
     baseline: &Arc<Baseline>,
     bundles: &[Bundle],
 ) -> Result<Evaluation, Stop> {
@@ -111,13 +120,15 @@ async fn tampered(run: &Run<'_>) -> Result<Vec<CheckResult>, Stop> {
 }
 
 /// Returns the evidence as it is now; off the thread, because files may be large and slow.
-async fn gather(run: &Run<'_>, prompt: &Prompt, baseline: &Arc<Baseline>) -> Result<Vec<Bundle>, Stop> {
+async fn gather(run: &Run<'_>, prompt: &Arc<Prompt>, baseline: &Arc<Baseline>) -> Result<Vec<Bundle>, Stop> {
     let (checks, words) = run.read(|state| {
-        let outputs = state.results().into_iter();
-        let words: Vec<String> = outputs.flat_map(|result| shown::words(&result.output)).collect();
+        // Only what has no file has nothing else to be quoted.
+        let quotable = prompt.expected().iter().any(|expected| expected.path.is_none());
+        let outputs = if quotable { state.results() } else { Vec::new() };
+        let words: Vec<String> = outputs.iter().flat_map(|result| shown::words(&result.output)).collect();
         (state.checks_of_cycle().to_vec(), words)
     });
-    let (prompt, baseline) = (prompt.clone(), Arc::clone(baseline));
+    let (prompt, baseline) = (Arc::clone(prompt), Arc::clone(baseline));
     let workspace = Arc::clone(&run.pipeline.workspace);
     let gathered =
         tokio::task::spawn_blocking(move || Bundle::gather(&prompt, &workspace, &baseline, &checks, &words));

@@ -3,6 +3,7 @@
 //! Source of the rules: the seeds' pipeline document, "Executor". What happens inside a step is in [`super::step`].
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use futures_util::future::{AbortHandle, Aborted, FutureExt as _, abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -14,25 +15,28 @@ use super::state::{Action, order_of};
 use super::step;
 use crate::event::RunEvent;
 use crate::hook::{ExecutorInput, ExecutorOutput, PostExecutor, PreExecutor};
-use crate::outcome::{Reason, StepResult, StepStatus};
-use crate::plan;
-use serde_json::Value;
+use crate::outcome::{Entries, Reason, StepResult, StepStatus};
+use crate::plan::Plan;
+use crate::prompt::Prompt;
 
 pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
     let Some(input) = run.read(|state| {
         Some(ExecutorInput {
-            plan: state.plan()?.clone(),
-            prompt: state.prompt().clone(),
+            plan: Plan::clone(state.plan()?),
+            prompt: Prompt::clone(state.prompt()),
             cycle: state.cycle(),
-            scratchpad: state.scratchpad().entries().clone(),
+            scratchpad: Entries::clone(state.scratchpad().entries()),
             previous_results: state.previous_results().map(<[StepResult]>::to_vec),
         })
     }) else {
         return Err(Stop::new(Reason::InternalError, "an execution without a plan was started"));
     };
-    let unchanged = run.guard.ready().await?.baseline.marks();
-    if run.read(super::state::RunState::cycle) == 1 && !unchanged.is_empty() {
-        run.emit(&RunEvent::BaselineTaken { unchanged })?;
+    run.texts.forget_outputs();
+    let began = run.guard.ready().await?;
+    if run.read(super::state::RunState::cycle) == 1
+        && let Some(event) = began.event().filter(|_| !run.baseline_known)
+    {
+        run.emit(&event)?;
     }
     let plan = input.plan.clone();
     let (input, changed) = run.ask_for::<PreExecutor>(input, |input| can_run(run, &input.plan)).await?;
@@ -42,8 +46,8 @@ pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
     run.emit(&RunEvent::ExecutionStarted {
         cycle: run.read(super::state::RunState::cycle),
         order: order(edited.as_ref().unwrap_or(&input.plan))?,
-        plan: edited.or_else(|| by_hooks.then_some(input.plan)),
-        prompt: by_hooks.then_some(input.prompt),
+        plan: edited.or_else(|| by_hooks.then_some(input.plan)).map(Arc::new),
+        prompt: by_hooks.then(|| Arc::new(input.prompt)),
         scratchpad: by_hooks.then_some(input.scratchpad),
     })
 }
@@ -101,7 +105,7 @@ fn skip(run: &Run<'_>, index: usize, dependency: &str) -> Result<(), Stop> {
     let result = StepResult {
         step_id,
         status: StepStatus::Failure,
-        output: Value::Null,
+        output: Arc::default(),
         error: Some(format!("Skipped: dependency \"{dependency}\" failed")),
         tokens_used: 0,
         duration_ms: 0,
@@ -124,6 +128,6 @@ pub(super) async fn finish(run: &Run<'_>) -> Result<(), Stop> {
     })
 }
 
-fn order(plan: &plan::Plan) -> Result<Vec<String>, Stop> {
+fn order(plan: &Plan) -> Result<Vec<String>, Stop> {
     order_of(plan).map_err(|message| Stop::new(Reason::CycleError, message))
 }

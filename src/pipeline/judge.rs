@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::answer::json_object;
 use super::criteria::{self, Criterion};
@@ -17,7 +17,8 @@ use super::shown;
 use crate::event::Role;
 use crate::evidence::Bundle;
 use crate::hook::EvaluatorInput;
-use crate::outcome::{Evaluation, Verdict};
+use crate::outcome::{Entries, Evaluation, Verdict};
+use crate::prompt::Prompt;
 use crate::provider::Message;
 use crate::template::Template;
 use crate::text;
@@ -111,8 +112,8 @@ async fn answer(run: &Run<'_>, input: &EvaluatorInput, bundles: &[Bundle]) -> Re
 
 /// Returns the call that the judge will be asked with, with what is known of it before any step has run.
 pub(super) fn call(run: &Run<'_>) -> Result<Call, Stop> {
-    let (prompt, criteria) = run.read(|state| (state.prompt().clone(), criteria::of(state.prompt())));
-    let input = EvaluatorInput { prompt, results: Vec::new(), scratchpad: Map::new() };
+    let (prompt, criteria) = run.read(|state| (Prompt::clone(state.prompt()), criteria::of(state.prompt())));
+    let input = EvaluatorInput { prompt, results: Vec::new(), scratchpad: Entries::new() };
     let system =
         run.system(Role::Evaluator, Template::EvaluatorSystem, json!({"criteria": !criteria.is_empty()}))?;
     let characters = system.len() + question(run, &input, &[], &criteria)?.content.len();
@@ -150,6 +151,9 @@ fn question(
     let slots = json!({
         "goal": input.prompt.goal,
         "expected_output": shown::expected_output(&input.prompt),
+    });
+    let task = run.render(Template::EvaluatorTask, slots)?;
+    let slots = json!({
         "cycle": cycle,
         "results": results,
         "facts": facts,
@@ -157,7 +161,7 @@ fn question(
         "checks": run.read(|state| shown::checks(state.checks_of_cycle(), |at| mark(&["check", &at.to_string()]))),
         "scratchpad": shown::scratchpad_for_judge(&input.scratchpad, mark(&["scratchpad"])),
     });
-    run.opening(Role::Evaluator, Template::EvaluatorTask, Template::EvaluatorUser, &slots)
+    run.opening(Role::Evaluator, &task, Template::EvaluatorUser, slots)
 }
 
 /// Reads the judge's answer, or says what is wrong with it in words for the judge.

@@ -3,6 +3,8 @@
 //! The judge is shown the rules of those who run tepa, and nothing else: documents may have been written by a run, memories and history were,
 //! and all of that is for those who do the work, not for the one who says whether it is done. Source of the form: the design of turn-scoped pipelines, "Rendering".
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::run::{Run, Stop};
@@ -25,12 +27,14 @@ impl Run<'_> {
             if role == Role::Evaluator { state.first_context() } else { state.context() }.cloned()
         });
         let Some(context) = context else { return Ok(own) };
-        let rules = if context.standing_instructions.is_empty() {
-            String::new()
-        } else {
-            self.render(Template::KnownStanding, json!({"standing": context.standing_instructions}))?
-        };
-        let parts = [context.system_prompt, own, rules];
+        let rules = self.texts.rules.try_of(&context, || {
+            if context.standing_instructions.is_empty() {
+                return Ok("".into());
+            }
+            let slots = json!({"standing": context.standing_instructions});
+            self.render(Template::KnownStanding, slots).map(Arc::from)
+        })?;
+        let parts = [&*context.system_prompt, &own, &rules];
         Ok(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n"))
     }
 
@@ -38,20 +42,25 @@ impl Run<'_> {
     pub(super) fn opening(
         &self,
         role: Role,
-        task: Template,
+        task: &str,
         rest: Template,
-        slots: &Value,
+        slots: impl serde::Serialize,
     ) -> Result<Message, Stop> {
-        let known = self.knowledge(role)?;
-        let known = if known.is_empty() { known } else { known + "\n\n" };
-        let (task, rest) = (self.render(task, slots)?, self.render(rest, slots)?);
-        Ok(Message::user_with_stable(&(known + &task), &format!("\n\n{rest}")))
+        let known = self.read(|state| {
+            let context = state.context().filter(|_| role != Role::Evaluator)?;
+            Some((Arc::clone(context), state.context_since()))
+        });
+        let known = known.map(|(context, since)| {
+            self.texts.knowledge.try_of(&context, || self.knowledge(&context, since).map(Arc::from))
+        });
+        let known = known.transpose()?.unwrap_or_default();
+        let rest = self.render(rest, slots)?;
+        let parts = [&*known, task].into_iter().filter(|part| !part.is_empty());
+        Ok(Message::user_with_stable(&parts.collect::<Vec<_>>().join("\n\n"), &format!("\n\n{rest}")))
     }
 
-    fn knowledge(&self, role: Role) -> Result<String, Stop> {
-        let context = self.read(|state| state.context().cloned());
-        let Some(context) = context.filter(|_| role != Role::Evaluator) else { return Ok(String::new()) };
-        let Assembled { memories, retrievables, messages, thoughts, tool_calls, .. } = &context;
+    fn knowledge(&self, context: &Assembled, since: u32) -> Result<String, Stop> {
+        let Assembled { memories, retrievables, messages, thoughts, tool_calls, .. } = context;
         if memories.is_empty()
             && retrievables.is_empty()
             && messages.is_empty()
@@ -60,7 +69,7 @@ impl Run<'_> {
         {
             return Ok(String::new());
         }
-        let since = self.read(super::state::RunState::context_since).to_string();
+        let since = since.to_string();
         let mark = |kind: &str, id: &str| self.pipeline.nonces.of(&["known", since.as_str(), kind, id]);
         let (corpus, untrusted): (Vec<&Retrievable>, Vec<&Retrievable>) =
             retrievables.iter().partition(|found| found.trust_tier == TrustTier::FirstParty);
@@ -98,11 +107,11 @@ impl Run<'_> {
             })
             .collect();
         let returned = |call: &ToolCall| {
-            let words =
-                call.error.as_ref().map_or_else(|| value(&call.output), |error| format!("failed: {error}"));
+            let failed = call.error.as_ref().map(|error| format!("failed: {error}").into());
+            let words = failed.unwrap_or_else(|| value(&call.output));
             let tools = [call.tool.clone()];
             let trusted = &self.pipeline.config.trusted_tools;
-            Material::returned(&tools, trusted, mark("call", &call.id), &Value::String(words))
+            json!(Material::returned(&tools, trusted, mark("call", &call.id), words))
         };
         let said = messages.iter().map(|message| {
             let role = match message.role {

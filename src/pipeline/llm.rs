@@ -57,6 +57,9 @@ impl Run<'_> {
         purpose: Purpose,
         question: Question<'_>,
     ) -> Result<Response, Fault> {
+        if let Some(response) = self.unfinished().answer(&purpose) {
+            return Ok(response);
+        }
         if !self.read(|state| state.can_charge(question.model)) {
             let message = format!(
                 "no price is known for the model `{}`, so the cost limit cannot be held to; name its price under `pricing`",

@@ -20,10 +20,12 @@ mod planner;
 mod protect;
 mod recall;
 mod reserve;
+mod resume;
 mod run;
 mod shown;
 pub mod state;
 mod step;
+mod texts;
 mod turn;
 
 use std::path::PathBuf;
@@ -46,6 +48,7 @@ use crate::workspace::Workspace;
 pub use cancel::{Cancel, Cause};
 pub use driver::{Finished, Given, Planned};
 pub use recall::{RecallError, Recalled};
+pub use resume::{Interrupted, ResumeError};
 
 /// Everything that a run needs, wired.
 pub struct Pipeline {
@@ -71,6 +74,8 @@ pub struct Pipeline {
     pub config: Config,
     /// What models cost.
     pub prices: Prices,
+    /// The file with the replies of a replay, as it was named; for the record.
+    pub replies: Option<String>,
     /// Files that no run may change beside those that the configuration names; absolute.
     pub protected: Vec<PathBuf>,
     /// How the commands of tools and checks are started.

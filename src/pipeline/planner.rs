@@ -2,6 +2,8 @@
 //!
 //! Source of the rules: the seeds' pipeline document, "Planner".
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::answer::json_object;
@@ -13,6 +15,7 @@ use crate::event::{Role, RunEvent};
 use crate::hook::{PlannerInput, Point, PostPlanner, PrePlanner, Replaced};
 use crate::outcome::{LogLevel, Reason};
 use crate::plan::{self, Plan, PlanError};
+use crate::prompt::Prompt;
 use crate::provider::Message;
 use crate::template::Template;
 
@@ -25,9 +28,15 @@ pub(super) async fn plan(run: &Run<'_>) -> Result<(), Stop> {
     };
     let tokens_used = run.read(|state| state.role_tokens(Role::Planner));
     let duration_ms = run.since(began);
-    let message = format!("plan: {}", crate::text::plural("step", plan.steps.len()));
-    run.emit(&RunEvent::PlanCompleted { cycle, plan, tokens_used, duration_ms })?;
-    run.log(Logged { step: None, tool: None, level: LogLevel::Info, message, duration_ms, tokens_used })
+    let logged = logged(plan.steps.len(), duration_ms, tokens_used);
+    run.emit(&RunEvent::PlanCompleted { cycle, plan: Arc::new(plan), tokens_used, duration_ms })?;
+    run.log(logged)
+}
+
+/// Returns what the logs say of a plan.
+pub(super) fn logged(steps: usize, duration_ms: u64, tokens_used: u64) -> Logged<'static> {
+    let message = format!("plan: {}", crate::text::plural("step", steps));
+    Logged { step: None, tool: None, level: LogLevel::Info, message, duration_ms, tokens_used }
 }
 
 /// Lets hooks refuse a plan that was made before; it is executed as it is, or not at all.
@@ -41,7 +50,7 @@ async fn check_given(run: &Run<'_>, given: Plan) -> Result<Plan, Stop> {
 
 fn input(run: &Run<'_>) -> PlannerInput {
     run.read(|state| PlannerInput {
-        prompt: state.prompt().clone(),
+        prompt: Prompt::clone(state.prompt()),
         feedback: state.feedback().map(str::to_owned),
     })
 }
@@ -124,24 +133,26 @@ fn system_prompt(run: &Run<'_>) -> Result<String, Stop> {
 }
 
 fn question(run: &Run<'_>, input: &PlannerInput) -> Result<Message, Stop> {
-    let mut slots = json!({
+    let slots = json!({
         "goal": input.prompt.goal,
         "context": shown::map(&input.prompt.context),
         "expected_output": shown::expected_output(&input.prompt),
     });
-    let cycle = run.read(super::state::RunState::cycle);
-    let mark = run.pipeline.nonces.of(&["planner", &cycle.to_string()]);
-    let scratchpad = run.read(|state| shown::scratchpad(state.scratchpad(), mark));
+    let task = run.render(Template::PlannerTask, slots)?;
+    let (cycle, scratchpad) = run.read(|state| (state.cycle(), state.scratchpad().clone()));
     if cycle == 1 {
-        return run.opening(Role::Planner, Template::PlannerTask, Template::PlannerUser, &slots);
+        return run.opening(Role::Planner, &task, Template::PlannerUser, json!({}));
     }
-    slots["last_cycle"] = json!(cycle - 1);
-    slots["scratchpad"] = json!(scratchpad);
-    let mark = run.pipeline.nonces.of(&["feedback", &cycle.to_string()]);
+    let mark = |piece: &str| run.pipeline.nonces.of(&[piece, &cycle.to_string()]);
+    let scratchpad = run.texts.scratchpad(&scratchpad);
     let feedback = input.feedback.as_ref();
-    let feedback = feedback.map(|feedback| shown::Material::of("feedback", mark, feedback.as_str()));
-    slots["feedback"] = json!(feedback.unwrap_or_else(|| shown::Material::plain("(none)")));
-    run.opening(Role::Planner, Template::PlannerTask, Template::PlannerReviseUser, &slots)
+    let feedback = feedback.map(|feedback| shown::Material::of("feedback", mark("feedback"), feedback));
+    let slots = json!({
+        "last_cycle": cycle - 1,
+        "scratchpad": shown::scratchpad(&*scratchpad, mark("planner")),
+        "feedback": feedback.unwrap_or_else(|| shown::Material::plain("(none)")),
+    });
+    run.opening(Role::Planner, &task, Template::PlannerReviseUser, slots)
 }
 
 /// Providers refuse an empty message in a conversation.

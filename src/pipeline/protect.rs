@@ -10,17 +10,39 @@ use futures_util::future::{BoxFuture, Shared};
 
 use super::Pipeline;
 use super::run::Stop;
+use crate::event::RunEvent;
 use crate::evidence::Baseline;
 use crate::outcome::{CheckResult, PROTECTED, Reason};
 use crate::prompt::Prompt;
 use crate::seal::{Marks, Pattern, Seals};
 use crate::workspace::Workspace;
 
+/// What the record of a run says of the state of things when it began.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Began {
+    /// What is to stay unchanged, by the path as the prompt names it.
+    pub(super) unchanged: BTreeMap<String, Marks>,
+    /// The hash of the state of all protected files.
+    pub(super) protected: Option<String>,
+    /// The expected files that were there and are text.
+    pub(super) before: BTreeMap<String, String>,
+}
+
 /// The state of things when the run began.
 pub(super) struct Start {
     seals: Seals,
     /// What checks compare with.
     pub(super) baseline: Arc<Baseline>,
+}
+
+impl Start {
+    /// Returns the event that says so, if there is anything to say.
+    pub(super) fn event(&self) -> Option<RunEvent> {
+        let (unchanged, before) = (self.baseline.marks(), self.baseline.texts());
+        let protected = self.seals.digest();
+        let any = !unchanged.is_empty() || !before.is_empty() || protected.is_some();
+        any.then_some(RunEvent::BaselineTaken { unchanged, protected, before })
+    }
 }
 
 /// The state of things when the run began, once it is taken.
@@ -30,15 +52,10 @@ impl Guard {
     /// Begins to take the state, off the thread: a repository may be large, and a model is about to be waited for anyway.
     ///
     /// What an earlier run wrote down of its beginning counts instead of what is there now.
-    pub(super) fn begin(
-        pipeline: &Pipeline,
-        prompt: Prompt,
-        recalled: Option<BTreeMap<String, Marks>>,
-    ) -> Self {
+    pub(super) fn begin(pipeline: &Pipeline, prompt: Prompt, recalled: Option<Began>) -> Self {
         let workspace = Arc::clone(&pipeline.workspace);
         let (globs, files) = (pipeline.config.protect.clone(), pipeline.protected.clone());
-        let taking =
-            tokio::task::spawn_blocking(move || take(&prompt, &workspace, &globs, files, recalled.as_ref()));
+        let taking = tokio::task::spawn_blocking(move || take(&prompt, &workspace, &globs, files, recalled));
         let taken = taking.map(|taken| taken.unwrap_or_else(|_| Err(panicked())).map(Arc::new));
         Self(taken.boxed().shared())
     }
@@ -70,18 +87,23 @@ fn take(
     workspace: &Workspace,
     globs: &[String],
     mut files: Vec<PathBuf>,
-    recalled: Option<&BTreeMap<String, Marks>>,
+    recalled: Option<Began>,
 ) -> Result<Start, Stop> {
     let patterns: Result<Vec<_>, _> = globs.iter().map(|glob| Pattern::parse(glob)).collect();
     // A configuration from a file cannot hold such a glob; one that a program made can.
     let patterns = patterns.map_err(|e| Stop::new(Reason::CycleError, format!("protected files: {e}")))?;
     let baseline = Baseline::take(prompt, workspace)?;
-    let baseline = match recalled {
-        None => baseline,
-        Some(marks) => baseline.recalled(workspace, marks),
-    };
     files.extend(baseline.protected().map(Path::to_owned));
-    Ok(Start { seals: Seals::take(workspace.root(), patterns, files), baseline: Arc::new(baseline) })
+    let seals = Seals::take(workspace.root(), patterns, files);
+    let Some(Began { unchanged, protected, before }) = recalled else {
+        return Ok(Start { seals, baseline: Arc::new(baseline) });
+    };
+    if protected.is_some() && protected != seals.digest() {
+        let message = "protected files are not what they were when the run began, so no verdict on it would mean anything: begin it anew";
+        return Err(Stop::new(Reason::CheckError, message));
+    }
+    let baseline = baseline.recalled(workspace, &unchanged).with_texts(before);
+    Ok(Start { seals, baseline: Arc::new(baseline) })
 }
 
 fn panicked() -> Stop {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::state::{Bounds, RunState};
 use crate::config::Models;
 use crate::event::{Role, RunEvent};
-use crate::outcome::{CheckResult, PROTECTED};
+use crate::outcome::{CheckResult, Entries, PROTECTED};
 use crate::prompt::Prompt;
 use crate::seal::Marks;
 
@@ -75,7 +75,7 @@ impl Recalled {
                 {
                     tampered.push(result.clone());
                 }
-                RunEvent::BaselineTaken { unchanged: taken } => unchanged.clone_from(taken),
+                RunEvent::BaselineTaken { unchanged: taken, .. } => unchanged.clone_from(taken),
                 _ => {}
             }
         }
@@ -87,7 +87,7 @@ impl Recalled {
             *told = tampered;
         }
         let models = serde_json::from_value(config["model"].clone()).ok();
-        Ok(Self { prompt: prompt.clone(), models, execution, unchanged })
+        Ok(Self { prompt: Prompt::clone(prompt), models, execution, unchanged })
     }
 }
 
@@ -97,7 +97,7 @@ fn execution(run_id: &str, state: &RunState) -> Option<RunEvent> {
         cycle: state.cycle(),
         plan: state.plan()?.clone(),
         results: state.results(),
-        scratchpad: state.scratchpad().entries().clone(),
+        scratchpad: Entries::clone(state.scratchpad().entries()),
         wrote: state.written().to_vec(),
         tampered: Vec::new(),
     })

@@ -10,12 +10,14 @@ use tokio::sync::Notify;
 use super::Pipeline;
 use super::protect::Guard;
 use super::reserve::Reserves;
+use super::resume::Unfinished;
 use super::state::RunState;
+use super::texts::Texts;
 use super::turn::Course;
 use crate::event::{Fanout, Purpose, RunEvent};
 use crate::evidence::CheckError;
 use crate::hook::{CycleMeta, HookFault, Point, Replaced};
-use crate::outcome::{LogEntry, LogLevel, Reason, Usage};
+use crate::outcome::{Caution, LogEntry, LogLevel, Reason, Usage};
 use crate::plan::{Plan, PlanError};
 use crate::provider::ProviderError;
 use crate::template::{Template, TemplateError};
@@ -97,7 +99,15 @@ pub(super) struct Run<'p> {
     pub(super) guard: Guard,
     /// The plan of the first cycle, when somebody made it before.
     pub(super) given: Option<Plan>,
+    /// Whether the planner goes on when that did not pass.
+    pub(super) replan: bool,
     pub(super) reserves: Reserves,
+    /// Wall clock that was used up before it was resumed.
+    pub(super) spent: Duration,
+    /// Whether the record says what the state of things was when it began.
+    pub(super) baseline_known: bool,
+    unfinished: Mutex<Unfinished>,
+    pub(super) texts: Texts,
     /// A step has ended.
     ended: Notify,
     inner: Mutex<Inner>,
@@ -123,10 +133,30 @@ impl<'p> Run<'p> {
             pipeline,
             guard,
             given: None,
+            replan: false,
             reserves: Reserves::default(),
+            spent: Duration::ZERO,
+            baseline_known: false,
+            unfinished: Mutex::default(),
+            texts: Texts::default(),
             ended: Notify::new(),
             inner: Mutex::new(Inner { state, fanout }),
         }
+    }
+
+    /// Returns a run that goes on with what it had finished of that which was under way.
+    pub(super) fn with_unfinished(self, unfinished: Unfinished) -> Self {
+        Self { unfinished: Mutex::new(unfinished), ..self }
+    }
+
+    /// What had ended of that which was under way when the run broke off; nothing in one that did not.
+    pub(super) fn unfinished(&self) -> MutexGuard<'_, Unfinished> {
+        self.unfinished.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the milliseconds that the run has taken, with those before it was resumed.
+    pub(super) fn taken(&self) -> u64 {
+        millis(self.spent) + self.since(self.began)
     }
 
     /// Records a fact. A run that cannot be recorded must not go on.
@@ -153,6 +183,16 @@ impl<'p> Run<'p> {
             }
             ended.await;
         }
+    }
+
+    /// Says what a person should know, unless that was said before the run was resumed.
+    pub(super) fn warn_once(&self, code: &str, message: String) -> Result<(), Stop> {
+        let caution = Caution { code: code.to_owned(), message };
+        if self.read(|state| state.cautions().contains(&caution)) {
+            return Ok(());
+        }
+        let Caution { code, message } = caution;
+        self.emit(&RunEvent::Warning { code, message })
     }
 
     /// Says which budgets are nearly used up, each one once.

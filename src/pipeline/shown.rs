@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 
+use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::criteria::Criterion;
 use crate::config::Models;
-use crate::outcome::{CheckResult, Evidence, Part};
+use crate::outcome::{CheckResult, Entries, Evidence, Part};
 use crate::prompt::{ExpectedOutput, Prompt};
 use crate::text;
-use crate::tool::{EXECUTION_SUMMARY, Registry, Scratchpad, ToolSchema};
+use crate::tool::{EXECUTION_SUMMARY, Registry, ToolSchema};
 use crate::turn::TrustTier;
 
 /// The seeds' limit for a step's output in the evaluator's message, in characters.
@@ -20,34 +21,42 @@ const OUTPUT_LIMIT: usize = 500;
 const SUMMARY_HEAD: usize = 1500;
 const SUMMARY_TAIL: usize = 500;
 
+/// What stands in the place of a map without keys.
+const NOTHING: &str = "(empty)";
+
 /// Text that somebody else wrote, as the templates put it into its envelope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Material {
+pub(super) struct Material<'t> {
     /// What makes its tags its own; without one it stands bare.
     mark: Option<String>,
     kind: &'static str,
     tool: Option<String>,
-    content: String,
+    content: Cow<'t, str>,
 }
 
-impl Material {
+impl<'t> Material<'t> {
     /// Returns text in an envelope with this mark, which was shown to nobody before the text was finished.
-    pub(super) fn of(kind: &'static str, mark: String, content: impl Into<String>) -> Self {
+    pub(super) fn of(kind: &'static str, mark: String, content: impl Into<Cow<'t, str>>) -> Self {
         Self { mark: Some(mark), kind, tool: None, content: content.into() }
     }
 
     /// Returns what tools returned; without an envelope if all of them are trusted.
-    pub(super) fn returned(tools: &[String], trusted: &[String], mark: String, output: &Value) -> Self {
+    pub(super) fn returned(
+        tools: &[String],
+        trusted: &[String],
+        mark: String,
+        content: impl Into<Cow<'t, str>>,
+    ) -> Self {
         if tools.is_empty() {
-            return Self::of("step-result", mark, value(output));
+            return Self::of("step-result", mark, content);
         }
         let bare = tools.iter().all(|tool| trusted.contains(tool));
         let tool = Some(attribute(&tools.join(", ")));
-        Self { mark: (!bare).then_some(mark), kind: "tool-result", tool, content: value(output) }
+        Self { mark: (!bare).then_some(mark), kind: "tool-result", tool, content: content.into() }
     }
 
     /// Returns a passage that somebody else wrote, with where it was found.
-    pub(super) fn retrieved(tier: TrustTier, mark: String, source: Option<&str>, content: &str) -> Self {
+    pub(super) fn retrieved(tier: TrustTier, mark: String, source: Option<&str>, content: &'t str) -> Self {
         let kind = match tier {
             TrustTier::ThirdPartyPrivate => "retrieved-third-party-private",
             _ => "retrieved-third-party-public",
@@ -56,7 +65,7 @@ impl Material {
     }
 
     /// Returns tepa's own words, which need no envelope.
-    pub(super) fn plain(content: impl Into<String>) -> Self {
+    pub(super) fn plain(content: impl Into<Cow<'t, str>>) -> Self {
         Self { mark: None, kind: "", tool: None, content: content.into() }
     }
 }
@@ -68,46 +77,57 @@ pub(super) fn attribute(text: &str) -> String {
 }
 
 /// Returns text as it is and anything else as indented JSON.
-pub(super) fn value(value: &Value) -> String {
+pub(super) fn value(value: &Value) -> Cow<'_, str> {
     match value {
-        Value::String(text) => text.clone(),
-        other => pretty(other),
+        Value::String(text) => text.into(),
+        other => pretty(other).into(),
     }
 }
 
 /// Returns a map as indented JSON.
-pub(super) fn map(map: &Map<String, Value>) -> String {
-    if map.is_empty() { "(empty)".to_owned() } else { pretty(map) }
+pub(super) fn map<'v>(map: impl IntoIterator<Item = (&'v String, &'v Value)>) -> String {
+    let map: IndexMap<&String, &Value> = map.into_iter().collect();
+    if map.is_empty() { NOTHING.to_owned() } else { pretty(&map) }
 }
 
-/// Returns the scratchpad as a planner or a step sees it: long outputs of the last cycle's steps are cut.
-pub(super) fn scratchpad(scratchpad: &Scratchpad, mark: String) -> Material {
-    let mut entries = scratchpad.entries().clone();
-    if let Some(Value::Array(steps)) = entries.get_mut(EXECUTION_SUMMARY) {
-        for output in steps.iter_mut().filter_map(|step| step.get_mut("output")) {
-            let text = value(output);
-            if let Cow::Owned(cut) = text::head_tail(&text, SUMMARY_HEAD, SUMMARY_TAIL) {
-                *output = Value::String(cut);
-            }
-        }
-    }
-    noted(&entries, mark)
+/// Returns `_execution_summary` as it is shown: long outputs of the last cycle's steps are cut.
+pub(super) fn summary(whole: &Value) -> Value {
+    let cut = |(key, value): (&String, &Value)| {
+        let text = (key == "output").then(|| self::value(value));
+        let cut = text.as_ref().map(|text| text::head_tail(text, SUMMARY_HEAD, SUMMARY_TAIL));
+        let shown = match cut {
+            Some(Cow::Owned(cut)) => Value::String(cut),
+            _ => value.clone(),
+        };
+        (key.clone(), shown)
+    };
+    let step =
+        |step: &Value| step.as_object().map_or_else(|| step.clone(), |step| step.iter().map(cut).collect());
+    whole.as_array().map_or_else(|| whole.clone(), |steps| steps.iter().map(step).collect())
+}
+
+/// Returns the scratchpad with this in the place of `_execution_summary`.
+pub(super) fn entries(entries: &Entries, summary: Option<&Value>) -> String {
+    map(entries.iter().map(|(key, value)| {
+        let summary = summary.filter(|_| key == EXECUTION_SUMMARY);
+        (key, summary.unwrap_or(value))
+    }))
+}
+
+/// Returns the text of a scratchpad as models see it.
+pub(super) fn scratchpad<'t>(text: impl Into<Cow<'t, str>>, mark: String) -> Material<'t> {
+    let text = text.into();
+    if text == NOTHING { Material::plain(text) } else { Material::of("scratchpad", mark, text) }
 }
 
 /// Returns the scratchpad as the judge sees it: the last cycle's steps have a section of their own.
-pub(super) fn scratchpad_for_judge(entries: &Map<String, Value>, mark: String) -> Material {
-    let mut entries = entries.clone();
-    entries.shift_remove(EXECUTION_SUMMARY);
-    noted(&entries, mark)
-}
-
-fn noted(entries: &Map<String, Value>, mark: String) -> Material {
-    let text = map(entries);
-    if entries.is_empty() { Material::plain(text) } else { Material::of("scratchpad", mark, text) }
+pub(super) fn scratchpad_for_judge(entries: &Entries, mark: String) -> Material<'static> {
+    let others = entries.iter().filter(|(key, _)| *key != EXECUTION_SUMMARY);
+    scratchpad(map(others.map(|(key, value)| (key, &**value))), mark)
 }
 
 /// Returns a step's error as the judge sees it: it may quote what a tool read.
-pub(super) fn error_for_judge(error: &str, mark: String) -> Material {
+pub(super) fn error_for_judge(error: &str, mark: String) -> Material<'_> {
     Material::of("step-result", mark, text::truncate(error, OUTPUT_LIMIT))
 }
 
@@ -150,24 +170,27 @@ pub(super) fn words(output: &Value) -> Vec<String> {
 }
 
 /// Returns a step's output as the judge sees it; whom the executor trusts is nothing to the judge.
-pub(super) fn output_for_judge(of: &Value, mark: String) -> Option<Material> {
+pub(super) fn output_for_judge(of: &Value, mark: String) -> Option<Material<'static>> {
     output(of).map(|output| Material::of("step-result", mark, output))
 }
 
 /// Returns evidence as the judge sees it; `mark` makes the mark of one of its parts.
 pub(super) fn evidence(evidence: &Evidence, mark: impl Fn(usize) -> String) -> Value {
-    let part = |(at, part): (usize, &Part)| match part {
-        Part::Material(text) => Material::of("file-content", mark(at), text),
-        Part::Note(note) => Material::plain(note),
-    };
     let shape = evidence.shape.as_ref();
     json!({
         "id": evidence.id,
         "path": evidence.path,
         "summary": evidence.summary,
         "shape": shape.map(|shape| Material::of("file-content", mark(evidence.parts.len()), shape)),
-        "parts": evidence.parts.iter().enumerate().map(part).collect::<Vec<_>>(),
+        "parts": evidence.parts.iter().enumerate().map(|(at, part)| self::part(part, mark(at))).collect::<Vec<_>>(),
     })
+}
+
+fn part(part: &Part, mark: String) -> Material<'_> {
+    match part {
+        Part::Material(text) => Material::of("file-content", mark, text),
+        Part::Note(note) => Material::plain(note),
+    }
 }
 
 /// Returns the criteria that the judge has to answer for.
@@ -242,10 +265,10 @@ mod tests {
     #[test]
     fn only_tools_that_are_all_trusted_return_bare_text() {
         let tools = ["a".to_owned(), "b".to_owned()];
-        let mark = |trusted: &[String]| Material::returned(&tools, trusted, "m".into(), &json!("x")).mark;
+        let mark = |trusted: &[String]| Material::returned(&tools, trusted, "m".into(), "x").mark;
         assert_eq!(mark(&tools), None);
         assert_eq!(mark(&tools[..1]), Some("m".to_owned()));
-        assert_eq!(Material::returned(&[], &tools, "m".into(), &json!("x")).kind, "step-result");
+        assert_eq!(Material::returned(&[], &tools, "m".into(), "x").kind, "step-result");
     }
 
     #[test]

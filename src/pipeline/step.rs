@@ -5,15 +5,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::estimate::Call;
 use super::llm::{Fault, Question};
 use super::planner::keep_given;
+use super::resume::Earlier;
 use super::run::{Logged, Run, Stop};
 use super::shown::{self, Material};
 use super::state::Touch;
+use super::texts::Text;
 use super::turn;
 use crate::event::{Purpose, Role, RunEvent};
 use crate::hook::{PostStep, PostStepData, PreStep, PreStepData};
@@ -55,33 +58,53 @@ pub(super) async fn run(run: &Run<'_>, index: usize) -> Result<(), Stop> {
         return Err(Stop::new(Reason::InternalError, "a step outside the plan was started"));
     };
     let id = planned.id.clone();
+    let known = run.unfinished().step(&id);
+    let step = if let Some(step) = known { step } else { begin(run, cycle, planned).await? };
+    let began = run.monotonic();
+    let ended = if step.tools.is_empty() { reason(run, &step).await } else { call_tools(run, &step).await };
+    let (status, output, error) = match ended {
+        Ok(output) => (StepStatus::Success, output, None),
+        Err(Failure::Step(error)) => (StepStatus::Failure, Arc::default(), Some(error)),
+        Err(Failure::Stop(why)) => return Err(why),
+    };
+    let tokens_used = run.read(|state| state.step_tokens(&id));
+    let duration_ms = run.since(began);
+    let result = StepResult { step_id: id.clone(), status, output, error, tokens_used, duration_ms };
+    let tools = step.tools.clone();
+    let (after, _) = run.ask::<PostStep>(PostStepData { step, result, cycle }).await?;
+    // The graph knows the step by its id, whatever a hook made of the result.
+    let result = StepResult { step_id: id.clone(), ..after.result };
+    let logged = logged(&result, &tools);
+    run.emit(&RunEvent::StepCompleted { cycle, result: result.clone(), skipped: false })?;
+    run.log(logged)
+}
+
+/// Asks the hooks and waits for what the step has to wait for.
+async fn begin(run: &Run<'_>, cycle: u32, planned: Step) -> Result<Step, Stop> {
+    let id = planned.id.clone();
     let data = PreStepData { step: planned.clone(), cycle };
     let (PreStepData { step, .. }, changed) =
         run.ask_for::<PreStep>(data, |data| can_stand_in(run, &id, &data.step)).await?;
     keep_given::<PreStep>(run, step == planned, &changed)?;
     run.until(|state| state.may_ask(&id)).await;
     run.emit(&RunEvent::StepStarted { cycle, step: step.clone() })?;
-    let began = run.monotonic();
-    let ended = if step.tools.is_empty() { reason(run, &step).await } else { call_tools(run, &step).await };
-    let (status, output, error) = match ended {
-        Ok(output) => (StepStatus::Success, output, None),
-        Err(Failure::Step(error)) => (StepStatus::Failure, Value::Null, Some(error)),
-        Err(Failure::Stop(stop)) => return Err(stop),
-    };
-    let tokens_used = run.read(|state| state.step_tokens(&id));
-    let duration_ms = run.since(began);
-    let result = StepResult { step_id: id.clone(), status, output, error, tokens_used, duration_ms };
-    let tools = step.tools.join(", ");
-    let (after, _) = run.ask::<PostStep>(PostStepData { step, result, cycle }).await?;
-    // The graph knows the step by its id, whatever a hook made of the result.
-    let result = StepResult { step_id: id.clone(), ..after.result };
+    Ok(step)
+}
+
+/// Returns what the logs say of a step.
+pub(super) fn logged<'r>(result: &'r StepResult, tools: &[String]) -> Logged<'r> {
     let (level, message) = match &result.error {
         None => (LogLevel::Info, "completed".to_owned()),
         Some(error) => (LogLevel::Error, format!("failed: {error}")),
     };
-    run.emit(&RunEvent::StepCompleted { cycle, result, skipped: false })?;
-    let tool = Some(tools).filter(|tools| !tools.is_empty());
-    run.log(Logged { step: Some(&id), tool, level, message, duration_ms, tokens_used })
+    Logged {
+        step: Some(&result.step_id),
+        tool: Some(tools.join(", ")).filter(|tools| !tools.is_empty()),
+        level,
+        message,
+        duration_ms: result.duration_ms,
+        tokens_used: result.tokens_used,
+    }
 }
 
 /// A hook may rewrite a step, but not its place in the graph, and not to tools that do not exist.
@@ -100,7 +123,7 @@ fn can_stand_in(run: &Run<'_>, id: &str, step: &Step) -> Result<(), String> {
     }
 }
 
-async fn reason(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
+async fn reason(run: &Run<'_>, step: &Step) -> Result<Arc<Value>, Failure> {
     let system = run.system(Role::Executor, Template::ExecutorReasoningSystem, json!({}))?;
     let messages = [message(run, step, &[])?];
     let question = Question {
@@ -120,36 +143,52 @@ async fn reason(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
             response.usage.output
         )));
     }
-    Ok(Value::String(response.text))
+    Ok(Arc::new(Value::String(response.text)))
 }
 
-async fn call_tools(run: &Run<'_>, step: &Step) -> Result<Value, Failure> {
-    let mut outputs: Vec<(&str, Value)> = Vec::with_capacity(step.tools.len());
-    for name in &step.tools {
+async fn call_tools(run: &Run<'_>, step: &Step) -> Result<Arc<Value>, Failure> {
+    let mut outputs: Vec<Arc<Value>> = Vec::with_capacity(step.tools.len());
+    let mut earlier: Vec<(&str, Text)> = Vec::new();
+    for (at, name) in step.tools.iter().enumerate() {
+        earlier.extend(outputs.last().map(|output| (step.tools[at - 1].as_str(), Text::of(output))));
         let tool = run
             .pipeline
             .tools
             .get(name)
             .ok_or_else(|| Failure::Step(format!("Tool \"{name}\" not found")))?;
+        let before = run.unfinished().call(&step.id);
+        let again = match before {
+            Some(Earlier::Ended { output, error: None }) => {
+                outputs.push(output);
+                continue;
+            }
+            Some(Earlier::Ended { error: Some(error), .. }) => return Err(Failure::Step(error)),
+            Some(Earlier::CutOff) => return Err(Failure::Step(cut_off(run, step, name)?)),
+            Some(Earlier::Again { params }) => Some(params),
+            None => None,
+        };
         // Parameters for a call that cannot be made would be paid for nothing.
         if let Some(message) = run.read(super::state::RunState::tools_used_up) {
             return Err(Stop::new(Reason::ToolBudget, message).into());
         }
-        let params = ask_for_params(run, step, tool, &outputs).await?;
+        let params = match again {
+            Some(params) => params,
+            None => ask_for_params(run, step, tool, &earlier).await?,
+        };
         let output = invoke(run, step, tool, params).await?;
-        outputs.push((name, output));
+        outputs.push(output);
     }
     if outputs.len() == 1 {
-        return Ok(outputs.pop().map(|(_, output)| output).unwrap_or_default());
+        return Ok(outputs.pop().unwrap_or_default());
     }
-    Ok(outputs.into_iter().map(|(_, output)| output).collect())
+    Ok(Arc::new(outputs.into_iter().map(Arc::unwrap_or_clone).collect()))
 }
 
 async fn ask_for_params(
     run: &Run<'_>,
     step: &Step,
     tool: &Arc<dyn AnyTool>,
-    earlier: &[(&str, Value)],
+    earlier: &[(&str, Text)],
 ) -> Result<Value, Failure> {
     let name = tool.name();
     let system = run.system(Role::Executor, Template::ExecutorSystem, json!({"tool": name}))?;
@@ -173,7 +212,7 @@ async fn invoke(
     step: &Step,
     tool: &Arc<dyn AnyTool>,
     params: Value,
-) -> Result<Value, Failure> {
+) -> Result<Arc<Value>, Failure> {
     let pipeline = run.pipeline;
     let name = tool.name().to_owned();
     let limit = tool.timeout().unwrap_or(Duration::from_millis(pipeline.config.limits.tool_timeout));
@@ -204,30 +243,45 @@ async fn invoke(
         async move { tool.invoke(params, &context).await }
     }));
     let ended = match tokio::time::timeout(limit, &mut call.0).await {
-        Ok(Ok(ended)) => ended.and_then(|output| bounded(&name, output)),
+        Ok(Ok(ended)) => ended.and_then(|output| bounded(&name, output)).map(Arc::new),
         Ok(Err(_)) => Err(ToolError::new(format!("Tool \"{name}\" panicked: this is a bug in the tool"))),
         Err(_) => Err(ToolError::new(format!("Tool \"{name}\" timed out after {} ms", limit.as_millis()))),
     };
     drop(call);
     let wrote = record_observations(run, step, &name, &context)?;
     let (output, error) = match &ended {
-        Ok(output) => (output.clone(), None),
-        Err(error) => (Value::Null, Some(error.to_string())),
+        Ok(output) => (Arc::clone(output), None),
+        Err(error) => (Arc::default(), Some(error.to_string())),
     };
     let duration_ms = run.since(began);
     run.emit(&RunEvent::ToolCompleted {
         cycle,
         step: step.id.clone(),
         tool: name.clone(),
-        output: output.clone(),
+        output: Arc::clone(&output),
         error: error.clone(),
         wrote,
         duration_ms,
     })?;
     if let Some(params) = kept {
-        turn::called(run, &step.id, &name, params, output, error).await?;
+        turn::called(run, &step.id, &name, params, &output, error).await?;
     }
     ended.map_err(|error| Failure::Step(error.0))
+}
+
+/// Records the end of a call that the run did not see: nobody knows how far it came.
+fn cut_off(run: &Run<'_>, step: &Step, tool: &str) -> Result<String, Stop> {
+    let error = format!("Tool \"{tool}\" was interrupted, and may have run");
+    run.emit(&RunEvent::ToolCompleted {
+        cycle: run.read(super::state::RunState::cycle),
+        step: step.id.clone(),
+        tool: tool.to_owned(),
+        output: Arc::new(Value::Null),
+        error: Some(error.clone()),
+        wrote: Vec::new(),
+        duration_ms: 0,
+    })?;
+    Ok(error)
 }
 
 /// A tool call under way; dropping it ends the call and everything that it started.
@@ -300,45 +354,55 @@ pub(super) fn calls(run: &Run<'_>, step: &Step) -> Result<Vec<Call>, Stop> {
     step.tools.iter().map(call).collect()
 }
 
-fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Value)]) -> Result<Message, Stop> {
-    let trusted = &run.pipeline.config.trusted_tools;
-    let cycle = run.read(super::state::RunState::cycle).to_string();
-    let mark = |place: &[&str]| run.pipeline.nonces.of(&[&["step", cycle.as_str()], place].concat());
-    // What a model has seen the mark of may write it: whatever can still change has a mark for each question.
-    let asked = earlier.len().to_string();
-    let returned: Vec<Value> = earlier
-        .iter()
-        .enumerate()
-        .map(|(at, (tool, output))| {
-            let mark = mark(&["tool", &step.id, &at.to_string()]);
-            let output = Material::returned(&[(*tool).to_owned()], trusted, mark, output);
-            json!({"tool": tool, "output": output})
-        })
-        .collect();
-    let slots = run.read(|state| {
-        let tools = |id: &str| {
-            let step = state.plan().and_then(|plan| plan.steps.iter().find(|step| step.id == id));
-            step.map(|step| step.tools.as_slice()).unwrap_or_default()
-        };
-        let inputs: Vec<Value> = state
-            .inputs(step)
-            .into_iter()
-            .map(|(id, output)| {
-                let output = Material::returned(tools(id), trusted, mark(&["output", id]), output);
-                json!({"id": id, "output": output})
-            })
-            .collect();
-        let prompt = state.steps_prompt();
-        json!({
-            "step": step,
-            "goal": prompt.goal,
-            "context": shown::map(&prompt.context),
-            "scratchpad": shown::scratchpad(state.scratchpad(), mark(&["scratchpad", &step.id, &asked])),
-            "inputs": inputs,
-            "earlier": returned,
-        })
+/// What a step is told.
+#[derive(Serialize)]
+struct Told<'t> {
+    step: &'t Step,
+    scratchpad: Material<'t>,
+    inputs: Vec<Output<'t>>,
+    earlier: Vec<Output<'t>>,
+}
+
+/// What a step or a tool returned.
+#[derive(Serialize)]
+struct Output<'t> {
+    of: &'t str,
+    output: Material<'t>,
+}
+
+fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Text)]) -> Result<Message, Stop> {
+    let (cycle, prompt, scratchpad, inputs) = run.read(|state| {
+        let inputs = state.inputs(step).into_iter();
+        let inputs =
+            inputs.map(|(id, output)| (id.to_owned(), state.tools_of(id).to_vec(), Arc::clone(output)));
+        let prompt = Arc::clone(state.steps_prompt());
+        (state.cycle().to_string(), prompt, state.scratchpad().clone(), inputs.collect::<Vec<_>>())
     });
-    run.opening(Role::Executor, Template::ExecutorTask, Template::ExecutorStep, &slots)
+    let task = run.texts.task.try_of(&prompt, || {
+        let slots = json!({"goal": prompt.goal, "context": shown::map(&prompt.context)});
+        run.render(Template::ExecutorTask, slots).map(Arc::from)
+    })?;
+    let scratchpad = run.texts.scratchpad(&scratchpad);
+    let outputs: Vec<Text> = inputs.iter().map(|(id, _, output)| run.texts.output(id, output)).collect();
+    let mark = |place: &[&str]| run.pipeline.nonces.of(&[&["step", cycle.as_str()], place].concat());
+    let trusted = &run.pipeline.config.trusted_tools;
+    let inputs = inputs.iter().zip(&outputs).map(|((id, tools, _), text)| Output {
+        of: id,
+        output: Material::returned(tools, trusted, mark(&["output", id]), &**text),
+    });
+    let returned = earlier.iter().enumerate().map(|(at, (tool, text))| {
+        let mark = mark(&["tool", &step.id, &at.to_string()]);
+        Output { of: tool, output: Material::returned(&[(*tool).to_owned()], trusted, mark, &**text) }
+    });
+    // What a model has seen the mark of may write it: whatever can still change has a mark for each question.
+    let asked = mark(&["scratchpad", &step.id, &earlier.len().to_string()]);
+    let told = Told {
+        step,
+        scratchpad: shown::scratchpad(&*scratchpad, asked),
+        inputs: inputs.collect(),
+        earlier: returned.collect(),
+    };
+    run.opening(Role::Executor, &task, Template::ExecutorStep, &told)
 }
 
 fn model_of<'a>(run: &'a Run<'_>, step: &'a Step) -> &'a str {

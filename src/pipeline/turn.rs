@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::{MappedMutexGuard, MutexGuard};
 
 use super::artifacts;
@@ -14,9 +14,11 @@ use super::run::{Run, Stop, millis};
 use super::state::{RunState, Until};
 use crate::event::RunEvent;
 use crate::outcome::{Artifact, Evaluation, Overruling, Reason, RunStatus, Settlement, Verdict};
+use crate::prompt::Prompt;
 use crate::stage::{self, Ended, Owner, StageRun, StoreError, TurnContext, TurnStore};
 use crate::turn::{
-    Note, Scope, Speaker, StageOutcome, ToolCall, TrustTier, Turn, TurnEnd, TurnMessage, TurnStatus,
+    Assembled, Note, Scope, Speaker, StageOutcome, ToolCall, TrustTier, Turn, TurnEnd, TurnMessage,
+    TurnStatus,
 };
 
 /// The turn of a run in flight.
@@ -40,21 +42,78 @@ impl From<StoreError> for Stop {
 pub(super) async fn assemble(run: &Run<'_>) -> Result<(), Stop> {
     let mut course = course(run).await;
     if let Some(store) = recording(run) {
-        let context = &course.context;
-        let turn = Turn {
-            id: run.id.clone(),
-            session: context.session().map(str::to_owned),
-            goal: context.prompt().goal.clone(),
-            started_at: context.now(),
-        };
-        store.begin(&turn).await?;
-        course.begun = true;
-        let goal = turn.goal.clone();
-        course.context.store(message(&course.context, Speaker::User, goal)).await?;
+        let turn = turn(&course.context);
+        if !course.begun {
+            store.begin(&turn).await?;
+            course.begun = true;
+        }
+        course.context.store(message(&course.context, Speaker::User, turn.goal)).await?;
     }
     perform(run, Scope::TurnInput, &mut course.context).await?;
-    let context = Box::new(course.context.turn.clone());
-    run.emit(&RunEvent::ContextAssembled { cycle: 0, context })
+    run.emit(&assembled(0, &course.context))
+}
+
+/// Takes the turn of a run up again that broke off.
+pub(super) async fn resume(run: &Run<'_>, known: &[Known], cycle_begun: bool) -> Result<(), Stop> {
+    if !run.read(RunState::is_turn) {
+        return Ok(());
+    }
+    let mut course = course(run).await;
+    if let Some(store) = recording(run) {
+        store.resume(&turn(&course.context)).await?;
+        course.begun = true;
+    }
+    for known in known {
+        if known.cycle == 0 {
+            known.restore(&mut course.context);
+        } else {
+            known.restore(course.dispatched(known.cycle));
+        }
+    }
+    drop(course);
+    let (cycle, is_planning) = run.read(|state| (state.cycle(), state.is_planning()));
+    if is_planning && !cycle_begun {
+        begin_cycle(run, cycle).await?;
+    }
+    Ok(())
+}
+
+/// What stages had assembled before the run broke off.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    /// 0 for the whole run.
+    pub(super) cycle: u32,
+    pub(super) context: Assembled,
+    pub(super) stash: Map<String, Value>,
+    pub(super) met: Option<TrustTier>,
+}
+
+impl Known {
+    fn restore(&self, into: &mut TurnContext) {
+        into.turn = self.context.clone();
+        into.stash = self.stash.clone().into();
+        if let Some(tier) = self.met {
+            into.meet(tier);
+        }
+    }
+}
+
+fn turn(context: &TurnContext) -> Turn {
+    Turn {
+        id: context.id().to_owned(),
+        session: context.session().map(str::to_owned),
+        goal: context.prompt().goal.clone(),
+        started_at: context.now(),
+    }
+}
+
+fn assembled(cycle: u32, context: &TurnContext) -> RunEvent {
+    RunEvent::ContextAssembled {
+        cycle,
+        context: Arc::new(context.turn.clone()),
+        stash: context.stash.values().clone(),
+        met: Some(context.met()).filter(|met| *met != TrustTier::FirstParty),
+    }
 }
 
 /// Runs the input stages of a cycle.
@@ -69,7 +128,7 @@ pub(super) async fn begin_cycle(run: &Run<'_>, cycle: u32) -> Result<(), Stop> {
     if dispatch.turn == before {
         return Ok(());
     }
-    run.emit(&RunEvent::ContextAssembled { cycle, context: Box::new(dispatch.turn.clone()) })
+    run.emit(&assembled(cycle, dispatch))
 }
 
 /// Runs the output stages of a cycle; they may withhold its pass.
@@ -125,7 +184,7 @@ pub(super) async fn called(
     step: &str,
     tool: &str,
     params: Value,
-    output: Value,
+    output: &Value,
     error: Option<String>,
 ) -> Result<(), Stop> {
     let Some(store) = recording(run) else { return Ok(()) };
@@ -135,7 +194,7 @@ pub(super) async fn called(
         step: step.to_owned(),
         tool: tool.to_owned(),
         params,
-        output,
+        output: output.clone(),
         error,
         created_at: run.pipeline.clock.now(),
     };
@@ -159,7 +218,7 @@ pub(super) async fn conclude(run: &Run<'_>) -> Result<(), Stop> {
         cycles: state.cycle(),
         tokens_used: state.tokens_used(),
         cost: state.cost(),
-        duration_ms: millis(run.monotonic().saturating_sub(run.began)),
+        duration_ms: run.taken(),
     });
     let trusted = &run.pipeline.config.trusted_tools;
     if run.read(|state| state.tools_called().iter().any(|tool| !trusted.contains(tool))) {
@@ -261,7 +320,12 @@ fn reason_name(reason: Reason) -> String {
 }
 
 fn message(context: &TurnContext, role: Speaker, said: String) -> TurnMessage {
-    let id = uuid::Uuid::now_v7().to_string();
+    // The same for a run that is resumed: then it is not stored twice.
+    let said_by = match role {
+        Speaker::User => "user",
+        Speaker::Assistant => "assistant",
+    };
+    let id = format!("{}-{said_by}", context.id());
     TurnMessage { id, turn: context.id().to_owned(), role, content: said, created_at: context.now() }
 }
 
@@ -277,7 +341,7 @@ async fn course<'r>(run: &'r Run<'_>) -> MappedMutexGuard<'r, Course> {
         context: TurnContext::new(
             &run.id,
             pipeline.session.clone(),
-            run.read(|state| state.prompt().clone()),
+            run.read(|state| Prompt::clone(state.prompt())),
             pipeline.tools.names(),
             pipeline.store.clone(),
             Arc::clone(&pipeline.counter),

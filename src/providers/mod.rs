@@ -25,7 +25,7 @@ mod http;
 #[cfg(test)]
 mod pairs;
 mod script;
-mod sse;
+pub mod sse;
 mod strict_schema;
 mod tokens;
 mod too_long;

@@ -103,6 +103,10 @@ impl Provider for Recording {
         .boxed()
     }
 
+    fn recall(&self, purpose: &Purpose) {
+        self.inner.recall(purpose);
+    }
+
     fn finish(&self) -> Result<(), ProviderError> {
         self.inner.finish()
     }
@@ -119,7 +123,7 @@ impl EventSink for Arc<Recording> {
     }
 
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
-        if matches!(envelope.event, RunEvent::RunCompleted { .. }) { self.save() } else { Ok(()) }
+        if matches!(*envelope.event, RunEvent::RunCompleted { .. }) { self.save() } else { Ok(()) }
     }
 }
 

@@ -3,6 +3,7 @@
 //! It refuses to improvise. A call that no reply is for, an expectation that is not met and a reply that nobody asked for all say that
 //! the script and the run have parted, and then no verdict of the run means anything.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,6 +27,8 @@ const EXCERPT: usize = 300;
 pub struct Replay {
     name: String,
     replies: Vec<Reply>,
+    /// Where the replies to an address are, in order.
+    places: HashMap<Address, Vec<usize>>,
     /// Which replies were given, by index.
     given: Mutex<Vec<bool>>,
     /// Whether nobody may ask for a plan.
@@ -52,7 +55,11 @@ impl Replay {
             })
         })?;
         let given = Mutex::new(vec![false; replies.len()]);
-        Ok(Self { name: name.to_owned(), replies, given, planned: false })
+        let mut places: HashMap<Address, Vec<usize>> = HashMap::new();
+        for (place, reply) in replies.iter().enumerate() {
+            places.entry(reply.address.clone()).or_default().push(place);
+        }
+        Ok(Self { name: name.to_owned(), replies, places, given, planned: false })
     }
 
     /// Returns the same for a run that is given its plan: the planner's replies may be left over.
@@ -63,12 +70,9 @@ impl Replay {
 
     /// Returns where the reply to a call is.
     fn find(&self, purpose: &Purpose, given: &[bool]) -> Option<usize> {
-        let address = Address::of(purpose);
+        let places = self.places.get(&Address::of(purpose))?;
         let open = |cycle: Option<u32>| {
-            self.replies
-                .iter()
-                .enumerate()
-                .position(|(index, reply)| !given[index] && reply.address == address && reply.cycle == cycle)
+            places.iter().copied().find(|place| !given[*place] && self.replies[*place].cycle == cycle)
         };
         open(Some(purpose.cycle)).or_else(|| open(None))
     }
@@ -160,6 +164,13 @@ impl Provider for Replay {
             reply.answer.as_ref().map(|words| respond(reply, words, request)).map_err(Clone::clone)
         }
         .boxed()
+    }
+
+    fn recall(&self, purpose: &Purpose) {
+        let mut given = self.given();
+        if let Some(index) = self.find(purpose, &given) {
+            given[index] = true;
+        }
     }
 
     fn finish(&self) -> Result<(), ProviderError> {

@@ -9,20 +9,20 @@ const MAX_EVENT: usize = 8 * 1024 * 1024;
 
 /// One event of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Event {
+pub struct Event {
     /// Its name, where it has one.
-    pub(super) name: Option<String>,
+    pub name: Option<String>,
     /// Its data lines, joined by line breaks.
-    pub(super) data: String,
+    pub data: String,
 }
 
 /// An event is larger than [`MAX_EVENT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooLarge;
+pub struct TooLarge;
 
 /// The state between two pieces of a stream.
 #[derive(Debug, Default)]
-pub(super) struct Decoder {
+pub struct Decoder {
     /// The line that has not ended yet.
     line: Vec<u8>,
     /// Whether the stream's first line, which may begin with a byte order mark, is over.
@@ -36,7 +36,7 @@ pub(super) struct Decoder {
 
 impl Decoder {
     /// Takes the next bytes of the stream.
-    pub(super) fn push(&mut self, mut bytes: &[u8]) -> Result<(), TooLarge> {
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), TooLarge> {
         while let Some(&first) = bytes.first() {
             if std::mem::take(&mut self.after_return) && first == b'\n' {
                 bytes = &bytes[1..];
@@ -57,7 +57,7 @@ impl Decoder {
     }
 
     /// Returns the next whole event.
-    pub(super) fn take(&mut self) -> Option<Event> {
+    pub fn take(&mut self) -> Option<Event> {
         self.ready.pop_front()
     }
 

@@ -2,6 +2,7 @@
 //!
 //! `TEPA_BLESS=1` rewrites the expectations instead of comparing them.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -36,16 +37,16 @@ pub(super) fn hostile() -> Vec<RunEvent> {
 }
 
 /// Returns the events as sinks receive them.
-pub(super) fn envelopes(events: &[RunEvent]) -> Vec<Envelope> {
+pub(super) fn envelopes(events: &[RunEvent]) -> Vec<Envelope<'static>> {
     events.iter().zip(1..).map(|(event, seq)| envelope(event, seq)).collect()
 }
 
-fn envelope(event: &RunEvent, seq: u64) -> Envelope {
+fn envelope(event: &RunEvent, seq: u64) -> Envelope<'static> {
     let ts = jiff::Timestamp::UNIX_EPOCH;
     let run_id = "01890000-0000-7000-8000-000000000000".to_owned();
-    let wire = Wire { schema: SCHEMA.to_owned(), seq, ts, run_id: run_id.clone(), event };
+    let wire = Wire { schema: SCHEMA.to_owned(), seq, ts, run_id: run_id.clone(), redacted: false, event };
     let line = serde_json::to_string(&wire).unwrap();
-    Envelope { seq, ts, run_id, event: event.clone(), line }
+    Envelope { seq, ts, run_id, event: Cow::Owned(event.clone()), redacted: false, line }
 }
 
 fn events(lines: &str) -> Vec<RunEvent> {

@@ -12,7 +12,7 @@ use crate::outcome::Usage;
 pub struct Patient<S> {
     sink: S,
     /// What is held back; nobody is asked when there is no list.
-    held: Option<Vec<Envelope>>,
+    held: Option<Vec<Envelope<'static>>>,
 }
 
 impl<S: EventSink> Patient<S> {
@@ -31,8 +31,12 @@ impl<S: EventSink> EventSink for Patient<S> {
         self.sink.required()
     }
 
+    fn recall(&mut self, envelope: &Envelope) -> io::Result<()> {
+        self.sink.recall(envelope)
+    }
+
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
-        match &envelope.event {
+        match &*envelope.event {
             RunEvent::ApprovalRequested { .. } => {
                 self.held.get_or_insert_default();
             }
@@ -45,7 +49,7 @@ impl<S: EventSink> EventSink for Patient<S> {
             }
             _ => {
                 if let Some(held) = &mut self.held {
-                    held.push(envelope.clone());
+                    held.push(envelope.clone().into_owned());
                     return Ok(());
                 }
             }

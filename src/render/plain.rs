@@ -82,6 +82,12 @@ impl<W: Write + Send> EventSink for Plain<W> {
         "the progress lines"
     }
 
+    /// It was told when it happened; what is told from now on may go back to it.
+    fn recall(&mut self, envelope: &Envelope) -> io::Result<()> {
+        self.words.tell(&envelope.event);
+        Ok(())
+    }
+
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
         let mut page = String::new();
         for message in self.words.tell(&envelope.event) {

@@ -205,7 +205,7 @@ impl<'r> Judged<'r> {
 
     /// Whether a check stands under an expected output already.
     fn belongs(&self, check: &CheckResult) -> bool {
-        let expected = self.report.prompt.as_ref().map_or(&[][..], Prompt::expected);
+        let expected = self.report.prompt.as_deref().map_or(&[][..], Prompt::expected);
         expected.iter().enumerate().any(|(at, expected)| is_of(check, at, expected))
     }
 }

@@ -81,10 +81,15 @@ impl EventSink for ReportFile {
 
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
         self.report.apply(envelope);
-        if matches!(envelope.event, RunEvent::RunCompleted { .. }) {
+        if matches!(*envelope.event, RunEvent::RunCompleted { .. }) {
             // A second last event comes when something else could not be written: the file then says so.
             self.place.write(self.format.render(&self.report)?.as_bytes())?;
         }
+        Ok(())
+    }
+
+    fn recall(&mut self, envelope: &Envelope) -> io::Result<()> {
+        self.report.apply(envelope);
         Ok(())
     }
 }

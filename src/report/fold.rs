@@ -2,6 +2,9 @@
 //!
 //! It decides nothing and asks nobody: what no event said is not in a report. Events are free of secrets, so a report is.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -24,7 +27,7 @@ pub struct Report {
     /// When it began.
     pub began: Option<Timestamp>,
     /// The task.
-    pub prompt: Option<Prompt>,
+    pub prompt: Option<Arc<Prompt>>,
     /// The cycles that began.
     pub cycles: Vec<Cycle>,
     /// What persons decided, in order.
@@ -58,11 +61,13 @@ pub struct Cycle {
     /// When it began.
     pub began: Timestamp,
     /// The plan that was executed.
-    pub plan: Option<Plan>,
+    pub plan: Option<Arc<Plan>>,
     /// How long planning took, in milliseconds.
     pub planning_ms: Option<u64>,
     /// Its steps, in plan order.
     pub steps: Vec<StepRecord>,
+    /// Where a step is among them.
+    places: HashMap<String, usize>,
     /// Facts on disk.
     pub checks: Vec<CheckResult>,
     /// What the judge was shown.
@@ -109,7 +114,7 @@ pub struct ToolCall {
     /// The parameters.
     pub params: Value,
     /// What it returned; null when it failed or never ended.
-    pub output: Value,
+    pub output: Arc<Value>,
     /// Why it failed.
     pub error: Option<String>,
     /// Wall clock, in milliseconds; absent when it never ended.
@@ -123,7 +128,7 @@ impl Report {
         if let Some(cycle) = self.cycles.last_mut().filter(|_| self.result.is_none()) {
             cycle.duration_ms = since(cycle.began, ts);
         }
-        match &envelope.event {
+        match &*envelope.event {
             RunEvent::RunStarted { version, provider, prompt, config, .. } => {
                 self.run_id.clone_from(&envelope.run_id);
                 self.version.clone_from(version);
@@ -181,6 +186,7 @@ impl Cycle {
             plan: None,
             planning_ms: None,
             steps: Vec::new(),
+            places: HashMap::new(),
             checks: Vec::new(),
             evidence: Vec::new(),
             evaluation: None,
@@ -210,7 +216,7 @@ impl Cycle {
                     record.calls.push(ToolCall {
                         tool: tool.clone(),
                         params: params.clone(),
-                        output: Value::Null,
+                        output: Arc::default(),
                         error: None,
                         duration_ms: None,
                     });
@@ -220,7 +226,7 @@ impl Cycle {
                 let Some(record) = self.step(step) else { return };
                 let mut open = record.calls.iter_mut().rev();
                 if let Some(call) = open.find(|call| call.tool == *tool && call.duration_ms.is_none()) {
-                    call.output = output.clone();
+                    call.output = Arc::clone(output);
                     call.error.clone_from(error);
                     call.duration_ms = Some(*duration_ms);
                 }
@@ -249,7 +255,7 @@ impl Cycle {
         }
     }
 
-    fn follow(&mut self, plan: &Plan) {
+    fn follow(&mut self, plan: &Arc<Plan>) {
         let record = |step: &Step| StepRecord {
             step: step.clone(),
             began: None,
@@ -258,11 +264,12 @@ impl Cycle {
             skipped: false,
         };
         self.steps = plan.steps.iter().map(record).collect();
-        self.plan = Some(plan.clone());
+        self.places = plan.steps.iter().enumerate().map(|(at, step)| (step.id.clone(), at)).collect();
+        self.plan = Some(Arc::clone(plan));
     }
 
     fn step(&mut self, id: &str) -> Option<&mut StepRecord> {
-        self.steps.iter_mut().find(|record| record.step.id == id)
+        self.steps.get_mut(*self.places.get(id)?)
     }
 }
 

@@ -113,6 +113,10 @@ impl EventSink for Watch {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).apply(envelope);
         Ok(())
     }
+
+    fn recall(&mut self, envelope: &Envelope) -> io::Result<()> {
+        self.emit(envelope)
+    }
 }
 
 fn annotations(report: &Report) -> String {

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 pub use self::pattern::{Pattern, PatternError};
 use self::sealed::{Content, Sealed, seal, stamp};
+use crate::digest;
 
 /// Files that change although nobody changes anything: git writes down what it has looked at.
 const RESTLESS: [&str; 1] = [".git/index"];
@@ -111,6 +112,18 @@ impl Seals {
             Some((relative.to_str()?.to_owned(), sealed.content.mark()))
         };
         self.before.iter().map(mark).collect()
+    }
+
+    /// Returns one hash for the state of everything, if there is anything that could have one.
+    pub fn digest(&self) -> Option<String> {
+        if self.patterns.is_empty() && self.files.is_empty() {
+            return None;
+        }
+        let line = |(path, sealed): (&PathBuf, &Sealed)| {
+            let relative = path.strip_prefix(&self.root).unwrap_or(path);
+            format!("{}\0{}\n", relative.to_string_lossy(), sealed.content.mark())
+        };
+        Some(digest::sha256_of(&self.before.iter().map(line).collect::<String>()))
     }
 
     /// Returns the seals of everything as they were written down; nothing when they do not say what was in every file.

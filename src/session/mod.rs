@@ -23,7 +23,7 @@ use crate::hook::HookBus;
 use crate::hooks;
 use crate::journal::{Journal, ResultFile};
 use crate::nonce::Nonces;
-use crate::pipeline::{Cancel, Finished, Given, Pipeline, Recalled};
+use crate::pipeline::{Cancel, Finished, Given, Interrupted, Pipeline, Recalled};
 use crate::plan::Plan;
 use crate::program::Site;
 use crate::prompt::Prompt;
@@ -75,6 +75,8 @@ pub enum Task {
     Run(Prompt),
     /// What an earlier run did is judged once more.
     Evaluate(Box<Recalled>),
+    /// A run that broke off goes on.
+    Resume(Box<Interrupted>),
 }
 
 impl Task {
@@ -82,6 +84,7 @@ impl Task {
         match self {
             Self::Run(prompt) => prompt,
             Self::Evaluate(recalled) => &recalled.prompt,
+            Self::Resume(interrupted) => &interrupted.prompt,
         }
     }
 }
@@ -122,7 +125,7 @@ impl Session {
         connect::check_models(&config)?;
         targets::check(&options, &config, task.prompt(), &ground.workspace)?;
         let asked = match &task {
-            Task::Run(_) => config.model.distinct(),
+            Task::Run(_) | Task::Resume(_) => config.model.distinct(),
             Task::Evaluate(_) => vec![config.model.evaluator.as_str()],
         };
         check_prices(&config, &prices, &asked)?;
@@ -149,7 +152,7 @@ impl Session {
         targets::check(&options, &config, task.prompt(), &ground.workspace)?;
         // What costs the most comes when nothing else can go wrong on the way.
         let mut toolbox = match &task {
-            Task::Run(_) => {
+            Task::Run(_) | Task::Resume(_) => {
                 let connecting = Toolbox::connect(&config, environment, root);
                 in_time(config.limits.max_duration, connecting).await?
             }
@@ -163,7 +166,13 @@ impl Session {
             }
             _ => None,
         };
-        let run_id = uuid::Uuid::now_v7().to_string();
+        let run_id = match &task {
+            Task::Resume(interrupted) => {
+                check_tools(interrupted, &toolbox.registry)?;
+                interrupted.run_id.clone()
+            }
+            _ => uuid::Uuid::now_v7().to_string(),
+        };
         // The files that appear at the end come first: the journal's last line must not say more than they could keep.
         let mut required_sinks: Vec<Box<dyn EventSink>> = Vec::new();
         required_sinks.extend(recording.map(|recording| Box::new(recording) as Box<dyn EventSink>));
@@ -174,7 +183,10 @@ impl Session {
             required_sinks.push(Box::new(ReportFile::at(format, &path)?));
         }
         if options.journal {
-            let journal = Journal::create(root, &run_id)?;
+            let journal = match &task {
+                Task::Resume(interrupted) => Journal::resume(root, &run_id, interrupted.whole)?,
+                _ => Journal::create(root, &run_id)?,
+            };
             required_sinks.push(Box::new(journal.result()?));
             required_sinks.push(Box::new(journal));
         }
@@ -190,6 +202,7 @@ impl Session {
             workspace: Arc::clone(&ground.workspace),
             config,
             prices,
+            replies: options.replay.as_deref().map(|path| shown(path, environment)),
             protected: options.protected,
             setting: Arc::clone(&ground.setting),
             temporary: environment.temporary(),
@@ -221,12 +234,17 @@ impl Session {
 
     /// Runs to the settlement, showing every event to `sinks`; nothing that was started for the run is left afterwards.
     pub async fn run(mut self, sinks: Vec<Box<dyn EventSink>>, cancel: &Cancel) -> Finished {
-        let (fanout, run_id) = (self.fanout(sinks), self.run_id.as_str());
+        let fanout = self.fanout(sinks);
+        let run_id = self.run_id.as_str();
         let finished = match (self.task, self.given) {
             (Task::Run(prompt), None) => self.pipeline.run(run_id, prompt, fanout, cancel).await,
             (Task::Run(prompt), Some(plan)) => {
                 let given = Given { prompt, plan, replan: self.replan };
                 self.pipeline.execute(run_id, given, fanout, cancel).await
+            }
+            (Task::Resume(interrupted), _) => {
+                let fanout = fanout.resumed(&interrupted.events);
+                self.pipeline.resume(run_id, *interrupted, fanout, cancel).await
             }
             (Task::Evaluate(recalled), _) => self.pipeline.evaluate(run_id, *recalled, fanout, cancel).await,
         };
@@ -261,6 +279,18 @@ impl Session {
         Fanout::new(self.run_id.clone(), clock, self.secrets.clone(), all)
             .warning("tools", self.toolbox.warnings.clone())
     }
+}
+
+/// A run that goes on with other tools than it had is another run.
+fn check_tools(interrupted: &Interrupted, registry: &Registry) -> Result<(), Error> {
+    let missing: Vec<&String> =
+        interrupted.tools.iter().filter(|name| registry.get(name).is_none()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let noun = if missing.len() == 1 { "a tool that is" } else { "tools that are" };
+    Err(Error::usage(format!("the run had {noun} not there now: {}", text::ticked(missing)))
+        .hint("give it the configuration that it had, with `--config FILE`"))
 }
 
 /// Returns what connecting comes to, unless it takes all the time that the run has.

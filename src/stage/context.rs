@@ -120,6 +120,11 @@ impl TurnContext {
         self.turn.least_trusted().max(self.met)
     }
 
+    /// Returns the least trusted tier that the run met beside what it was given.
+    pub fn met(&self) -> TrustTier {
+        self.met
+    }
+
     /// Takes note of something of this tier that the run met.
     pub fn meet(&mut self, tier: TrustTier) {
         self.met = self.met.max(tier);

@@ -8,7 +8,18 @@ use serde_json::{Map, Value};
 #[serde(transparent)]
 pub struct Stash(Map<String, Value>);
 
+impl From<Map<String, Value>> for Stash {
+    fn from(values: Map<String, Value>) -> Self {
+        Self(values)
+    }
+}
+
 impl Stash {
+    /// Returns everything.
+    pub fn values(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
     /// Returns the value at a path.
     pub fn get(&self, path: &str) -> Option<&Value> {
         let mut names = path.split('.');

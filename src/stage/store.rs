@@ -29,6 +29,11 @@ pub trait TurnStore: Send + Sync {
     /// Takes a turn that begins.
     fn begin<'a>(&'a self, turn: &'a Turn) -> BoxFuture<'a, Result<(), StoreError>>;
 
+    /// Takes a turn up again that broke off or was not settled as passed; one that it does not know begins.
+    fn resume<'a>(&'a self, turn: &'a Turn) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.begin(turn)
+    }
+
     /// Takes the end of a turn. Once this returns for a turn that passed, no crash makes it undone.
     fn settle<'a>(&'a self, turn: &'a str, end: &'a TurnEnd) -> BoxFuture<'a, Result<(), StoreError>>;
 

@@ -17,6 +17,11 @@ impl TurnStore for SqliteStore {
         Box::pin(self.aside(move |shared, held| begin(shared, held, &turn)))
     }
 
+    fn resume<'a>(&'a self, turn: &'a Turn) -> BoxFuture<'a, Result<(), StoreError>> {
+        let turn = turn.clone();
+        Box::pin(self.aside(move |shared, held| resume(shared, held, &turn)))
+    }
+
     fn settle<'a>(&'a self, turn: &'a str, end: &'a TurnEnd) -> BoxFuture<'a, Result<(), StoreError>> {
         let (turn, end) = (turn.to_owned(), end.clone());
         Box::pin(self.aside(move |shared, held| {
@@ -114,6 +119,27 @@ fn begin(shared: &Shared, held: &mut Held, turn: &Turn) -> Result<(), Fault> {
         living.leave(&id);
     }
     Ok(begun?)
+}
+
+fn resume(shared: &Shared, held: &mut Held, turn: &Turn) -> Result<(), Fault> {
+    let id = shared.clean(&turn.id);
+    let Held { connection, living } = &mut *held;
+    let transaction = write(connection)?;
+    living.sweep(&transaction)?;
+    if !transaction.prepare_cached("SELECT 1 FROM turns WHERE id = ?1")?.exists([&id])? {
+        drop(transaction);
+        return begin(shared, held, turn);
+    }
+    living.enter(&transaction, &id)?;
+    let taken_up = transaction.execute(
+        "UPDATE turns SET status = 'running', reason = NULL, feedback = NULL, endedAt = NULL WHERE id = ?1",
+        [&id],
+    );
+    let taken_up = taken_up.and_then(|_| transaction.commit());
+    if taken_up.is_err() {
+        living.leave(&id);
+    }
+    Ok(taken_up?)
 }
 
 fn settle(shared: &Shared, connection: &Connection, turn: &str, end: &TurnEnd) -> Result<(), Fault> {

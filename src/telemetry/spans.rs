@@ -44,7 +44,7 @@ impl Spans {
     /// Takes what has happened.
     pub(super) fn apply(&mut self, envelope: &Envelope) {
         self.tree.at(envelope.ts);
-        match &envelope.event {
+        match &*envelope.event {
             RunEvent::RunStarted { .. } => self.start(envelope),
             RunEvent::CycleStarted { cycle } => self.cycle(*cycle, None),
             RunEvent::ExecutionRecalled { cycle, run, .. } => self.cycle(*cycle, Some(run)),
@@ -104,7 +104,7 @@ impl Spans {
     }
 
     fn start(&mut self, envelope: &Envelope) {
-        let RunEvent::RunStarted { version, provider, prompt, .. } = &envelope.event else { return };
+        let RunEvent::RunStarted { version, provider, prompt, .. } = &*envelope.event else { return };
         provider_name(provider).clone_into(&mut self.provider);
         let mut attributes = vec![
             words(OPERATION, "invoke_workflow"),

@@ -22,7 +22,7 @@ pub enum Observation {
         /// The key.
         key: String,
         /// The value.
-        value: Value,
+        value: Arc<Value>,
     },
     /// An entry for the run's logs.
     Log {
@@ -110,8 +110,9 @@ impl ToolContext {
         if !self.notes {
             return Err(ScratchpadError::Undeclared);
         }
+        let value = Arc::new(value);
         let mut seen = self.seen();
-        seen.scratchpad.write(key, value.clone())?;
+        seen.scratchpad.write(key, Arc::clone(&value))?;
         seen.observations.push(Observation::Scratchpad { key: key.to_owned(), value });
         Ok(())
     }

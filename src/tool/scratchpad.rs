@@ -2,7 +2,11 @@
 //!
 //! Keys that begin with `_` belong to the pipeline; a step that tries to write one is refused.
 
-use serde_json::{Map, Value};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::outcome::Entries;
 
 /// The key under which the pipeline keeps the results of the last cycle.
 pub const EXECUTION_SUMMARY: &str = "_execution_summary";
@@ -18,16 +22,16 @@ pub enum ScratchpadError {
     Undeclared,
 }
 
-/// The store, in the order in which keys were first written.
+/// The store, in the order in which keys were first written; a clone shares what is in it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Scratchpad {
-    entries: Map<String, Value>,
+    entries: Arc<Entries>,
 }
 
 impl Scratchpad {
     /// Returns the value of `key`.
     pub fn read(&self, key: &str) -> Option<&Value> {
-        self.entries.get(key)
+        self.entries.get(key).map(AsRef::as_ref)
     }
 
     /// Returns whether `key` exists.
@@ -36,32 +40,32 @@ impl Scratchpad {
     }
 
     /// Writes a value for a step.
-    pub fn write(&mut self, key: &str, value: Value) -> Result<(), ScratchpadError> {
+    pub fn write(&mut self, key: &str, value: impl Into<Arc<Value>>) -> Result<(), ScratchpadError> {
         if key.starts_with('_') {
             return Err(ScratchpadError::Reserved(key.to_owned()));
         }
-        self.entries.insert(key.to_owned(), value);
+        self.record(key, value);
         Ok(())
     }
 
     /// Writes a value for the pipeline itself; every key is open to it.
-    pub fn record(&mut self, key: &str, value: Value) {
-        self.entries.insert(key.to_owned(), value);
+    pub fn record(&mut self, key: &str, value: impl Into<Arc<Value>>) {
+        Arc::make_mut(&mut self.entries).insert(key.to_owned(), value.into());
     }
 
     /// Returns all entries.
-    pub fn entries(&self) -> &Map<String, Value> {
+    pub fn entries(&self) -> &Arc<Entries> {
         &self.entries
     }
 
     /// Removes all entries.
     pub fn clear(&mut self) {
-        self.entries.clear();
+        self.entries = Arc::default();
     }
 }
 
-impl From<Map<String, Value>> for Scratchpad {
-    fn from(entries: Map<String, Value>) -> Self {
-        Self { entries }
+impl From<Entries> for Scratchpad {
+    fn from(entries: Entries) -> Self {
+        Self { entries: Arc::new(entries) }
     }
 }

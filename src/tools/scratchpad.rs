@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(read, Ok(json!({"found": true, "key": "k", "value": "v"})));
         let absent = trial.call("scratchpad", json!({"action": "read", "key": "other"})).await;
         assert_eq!(absent, Ok(json!({"found": false, "key": "other"})));
-        let written = Observation::Scratchpad { key: "k".to_owned(), value: json!("v") };
+        let written = Observation::Scratchpad { key: "k".to_owned(), value: json!("v").into() };
         assert_eq!(trial.context.take_observations(), [written]);
     }
 

@@ -132,7 +132,7 @@ fn hooks() -> HookBus {
         })
     });
     hooks.on::<PostStep, _>("after", false, move |mut data, _| {
-        data.result.output = json!([data.result.output, asked.fetch_add(1, Ordering::SeqCst)]);
+        data.result.output = json!([data.result.output, asked.fetch_add(1, Ordering::SeqCst)]).into();
         Box::pin(async move { Ok(Some(data)) })
     });
     hooks

@@ -226,7 +226,7 @@ impl EventSink for Events {
     }
 
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
-        self.0.lock().unwrap().push(envelope.event.clone());
+        self.0.lock().unwrap().push(RunEvent::clone(&envelope.event));
         Ok(())
     }
 }
@@ -274,6 +274,7 @@ impl Bench {
             config: resolve(config),
             prices: Catalog::load().unwrap().prices(&resolve(config).pricing),
             protected: Vec::new(),
+            replies: None,
             setting: Arc::new(Setting { environment: children(), supervisor: None }),
             temporary: std::env::temp_dir(),
             confinement: Confinement::off(),

@@ -58,6 +58,18 @@ Examples:
 
 Exit codes: 0 shown, 2 no such run, no result, or its record cannot be used, 4 the output cannot be written";
 
+pub(super) const RUNS_REPLAY: &str = "\
+Examples:
+  tepa runs replay latest                           all at once
+  tepa runs replay 0198f3 --speed 10                with its pauses, ten times as fast
+  tepa runs replay latest -q --output jsonl         its events, for programs
+
+Exit codes:
+  0    shown, as far as the run came and however it ended
+  2    no such run, no result for `--output json`, or its record cannot be used
+  4    the output cannot be written
+  130  SIGINT; 143 SIGTERM";
+
 pub(super) const RUNS_REPORT: &str = "\
 Examples:
   tepa runs report latest                           as Markdown, on standard output
@@ -70,12 +82,26 @@ Examples:
   tepa runs evaluate latest                         by the model that is configured
   tepa runs evaluate latest --evaluator-model gpt-5 by another one";
 
+pub(super) const RUNS_RESUME: &str = "\
+Examples:
+  tepa runs resume latest                           after Ctrl-C, a crash, or a provider that was down
+  tepa runs resume 0198f3 --max-tokens 200000       with more of what it ran out of";
+
 pub(super) const RUNS_PLAN: &str = "\
 Examples:
   tepa runs plan latest                             as Mermaid, on standard output
   tepa runs plan latest --format svg -o plan.svg    as a picture
 
 Exit codes: 0 drawn, 2 no such run, no plan, or its record cannot be used, 4 the output cannot be written";
+
+pub(super) const RUNS_GC: &str = "\
+Examples:
+  tepa runs gc --keep 20                            all but the newest 20
+  tepa runs gc --older-than 30d --dry-run           what would go
+  tepa runs gc --keep 5 --older-than 12h            a run goes when both say so
+  tepa runs gc --keep 0 --resumable -q --output json for programs: ids and bytes
+
+Exit codes: 0 removed, or nothing to remove, 2 usage, or the records cannot be read, 4 a record could not be removed, or the output cannot be written";
 
 pub(super) const MEMORY_LIST: &str = "\
 Examples:

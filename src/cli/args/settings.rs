@@ -101,6 +101,16 @@ pub(in crate::cli) struct EndingArguments {
     /// Write every reply of the provider to this file, for `--replay`
     #[arg(long, value_name = "FILE", env = "TEPA_RECORD", help_heading = "Provider")]
     pub(in crate::cli) record: Option<PathBuf>,
+    #[command(flatten)]
+    pub(in crate::cli) told: TellingArguments,
+    /// Do not record the run under .tepa/runs
+    #[arg(long, help_heading = "Output")]
+    pub(in crate::cli) no_journal: bool,
+}
+
+/// How the end of a run is told to programs.
+#[derive(Debug, Clone, Args)]
+pub(in crate::cli) struct TellingArguments {
     /// What standard output carries: the feedback, one result object, or one event a line
     #[arg(
         long,
@@ -118,7 +128,4 @@ pub(in crate::cli) struct EndingArguments {
     #[arg(long, value_name = "FORMAT=FILE", env = "TEPA_REPORT", value_delimiter = ',', help_heading = "Output",
           value_parser = ReportArgument::parse)]
     pub(in crate::cli) report: Vec<ReportArgument>,
-    /// Do not record the run under .tepa/runs
-    #[arg(long, help_heading = "Output")]
-    pub(in crate::cli) no_journal: bool,
 }

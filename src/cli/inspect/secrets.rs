@@ -3,7 +3,7 @@
 //! What is found is never shown: the text in which it stands is masked before anything quotes it, and the value is taken out of all that is
 //! written.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use regex::Regex;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -13,22 +13,25 @@ use crate::config::{Environment, KEY_VARIABLES};
 use crate::secret::SHORTEST;
 use crate::source::{Diagnostic, Diagnostics, Document, Format, SourceFile, Span, parse_settings};
 
-/// What keys look like, and whose they are.
-const SHAPES: [(&str, &str); 9] = [
-    (r"\bsk-ant-[A-Za-z0-9_-]{16,}", "a key for Anthropic"),
-    (r"\bsk-[A-Za-z0-9_-]{20,}", "a key for OpenAI"),
-    (r"\bAIza[0-9A-Za-z_-]{30,}", "a key for Google"),
-    (r"\bgh[pousr]_[A-Za-z0-9]{30,}", "a token for GitHub"),
-    (r"\bgithub_pat_[A-Za-z0-9_]{22,}", "a token for GitHub"),
-    (r"\bxox[abeprs]-[A-Za-z0-9-]{10,}", "a token for Slack"),
-    (r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", "a key for AWS"),
-    (r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?-----END [A-Z ]*PRIVATE KEY-----)?", "a private key"),
-    (r"\bglpat-[A-Za-z0-9_-]{20,}", "a token for GitLab"),
+/// What is in every text that holds a key of a kind, what the key looks like, and whose it is.
+const SHAPES: [(&[&str], &str, &str); 9] = [
+    (&["sk-ant-"], r"\bsk-ant-[A-Za-z0-9_-]{16,}", "a key for Anthropic"),
+    (&["sk-"], r"\bsk-[A-Za-z0-9_-]{20,}", "a key for OpenAI"),
+    (&["AIza"], r"\bAIza[0-9A-Za-z_-]{30,}", "a key for Google"),
+    (&["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], r"\bgh[pousr]_[A-Za-z0-9]{30,}", "a token for GitHub"),
+    (&["github_pat_"], r"\bgithub_pat_[A-Za-z0-9_]{22,}", "a token for GitHub"),
+    (&["xox"], r"\bxox[abeprs]-[A-Za-z0-9-]{10,}", "a token for Slack"),
+    (&["AKIA", "ASIA"], r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", "a key for AWS"),
+    (
+        &["PRIVATE KEY"],
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?-----END [A-Z ]*PRIVATE KEY-----)?",
+        "a private key",
+    ),
+    (&["glpat-"], r"\bglpat-[A-Za-z0-9_-]{20,}", "a token for GitLab"),
 ];
 
-static KEYS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
-    SHAPES.iter().filter_map(|(shape, whose)| Some((Regex::new(shape).ok()?, *whose))).collect()
-});
+/// Most texts hold no key, and making an expression takes longer than reading a file.
+static KEYS: [OnceLock<Option<Regex>>; SHAPES.len()] = [const { OnceLock::new() }; SHAPES.len()];
 
 /// A key in a file.
 #[derive(Debug)]
@@ -199,8 +202,12 @@ fn find(text: &str, environment: &Environment) -> Vec<Found> {
             }
         }
     }
-    for (shape, whose) in KEYS.iter() {
-        for key in shape.find_iter(text).filter(|key| is_random(key.as_str())) {
+    for ((marks, shape, whose), key) in SHAPES.iter().zip(&KEYS) {
+        if !marks.iter().any(|mark| text.contains(mark)) {
+            continue;
+        }
+        let Some(key) = key.get_or_init(|| Regex::new(shape).ok()) else { continue };
+        for key in key.find_iter(text).filter(|key| is_random(key.as_str())) {
             add(Span { start: key.start(), end: key.end() }, (*whose).to_owned());
         }
     }
@@ -236,8 +243,11 @@ mod tests {
             (format!("sk-{}", "proj-aB1".repeat(3)), "a key for OpenAI"),
             (format!("AIza{}", "Sy0123456".repeat(4)), "a key for Google"),
             (format!("ghp_{}", "aB1".repeat(12)), "a token for GitHub"),
+            (format!("github_pat_{}", "aB1_".repeat(6)), "a token for GitHub"),
+            (format!("glpat-{}", "aB1_-".repeat(4)), "a token for GitLab"),
             (format!("xoxb-{}", "1234-abcd-".repeat(2)), "a token for Slack"),
             (format!("AKIA{}", "ABCD1234".repeat(2)), "a key for AWS"),
+            (format!("ASIA{}", "ABCD1234".repeat(2)), "a key for AWS"),
             ("own-key-of-mine".to_owned(), "the value of `OPENAI_API_KEY`"),
         ] {
             let (text, found) = look(&format!("goal: use {key} for ä\n"));

@@ -7,6 +7,7 @@ mod schedule;
 mod view;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 pub use budget::{Bounds, Held, Until};
 use schedule::Schedule;
@@ -65,12 +66,12 @@ enum Phase {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunState {
     bounds: Bounds,
-    prompt: Prompt,
+    prompt: Arc<Prompt>,
     phase: Phase,
     cycle: u32,
-    plan: Option<Plan>,
+    plan: Option<Arc<Plan>>,
     schedule: Schedule,
-    steps_prompt: Option<Prompt>,
+    steps_prompt: Option<Arc<Prompt>>,
     results: HashMap<String, StepResult>,
     finished: Vec<StepResult>,
     previous: Option<Vec<StepResult>>,
@@ -90,20 +91,22 @@ pub struct RunState {
     evaluation: Option<Evaluation>,
     accepted: bool,
     /// What the models are given beside the task, and the cycle from which that counts.
-    context: Option<(u32, Box<Assembled>)>,
+    context: Option<(u32, Arc<Assembled>)>,
     /// As it stood before the first cycle.
-    first_context: Option<Box<Assembled>>,
+    first_context: Option<Arc<Assembled>>,
     tools_called: BTreeSet<String>,
     concluded: bool,
     stop: Option<(Reason, String)>,
+    /// Calls of tools by step, with what they observed: that counts when the call has ended.
+    under_way: HashMap<String, Vec<RunEvent>>,
 }
 
 impl RunState {
     /// Returns the state before the first event.
-    pub fn new(prompt: Prompt, bounds: Bounds) -> Self {
+    pub fn new(prompt: impl Into<Arc<Prompt>>, bounds: Bounds) -> Self {
         Self {
             bounds,
-            prompt,
+            prompt: prompt.into(),
             phase: Phase::BetweenCycles,
             cycle: 0,
             plan: None,
@@ -132,6 +135,7 @@ impl RunState {
             tools_called: BTreeSet::new(),
             concluded: false,
             stop: None,
+            under_way: HashMap::new(),
         }
     }
 
@@ -165,9 +169,12 @@ impl RunState {
             }
             RunEvent::ToolCompleted { step, wrote, .. } => {
                 self.written.extend(wrote.iter().map(|path| (path.clone(), step.clone())));
+                for observed in self.under_way.remove(step).unwrap_or_default() {
+                    self.observe(observed);
+                }
             }
-            RunEvent::ScratchpadWritten { key, value, .. } => self.scratchpad.record(key, value.clone()),
-            RunEvent::LogRecorded { entry } => self.log(entry.clone()),
+            RunEvent::ScratchpadWritten { step, .. } => self.observed(Some(step), event),
+            RunEvent::LogRecorded { entry } => self.observed(entry.step.as_ref(), event),
             RunEvent::StepCompleted { result, .. } => {
                 self.schedule.end(&result.step_id);
                 self.results.insert(result.step_id.clone(), result.clone());
@@ -203,18 +210,20 @@ impl RunState {
             }
             // Whoever accepts wants no further cycle, also when the verdict cannot be a pass.
             RunEvent::ApprovalDecided { decision: Decision::Accepted, .. } => self.accepted = true,
-            RunEvent::ContextAssembled { cycle, context } => {
+            RunEvent::ContextAssembled { cycle, context, .. } => {
                 if *cycle == 0 {
-                    self.first_context = Some(context.clone());
+                    self.first_context = Some(Arc::clone(context));
                 }
-                self.context = Some((*cycle, context.clone()));
+                self.context = Some((*cycle, Arc::clone(context)));
             }
             RunEvent::TurnCompleted { .. } => self.concluded = true,
             RunEvent::ToolStarted { step, tool, .. } => {
                 self.tool_calls += 1;
                 self.schedule.call(step);
                 self.tools_called.insert(tool.clone());
+                self.under_way.insert(step.clone(), Vec::new());
             }
+            RunEvent::RunResumed { .. } => self.resume(),
             RunEvent::Warning { code, message } => {
                 self.warned.insert(code.clone());
                 self.cautions.push(Caution { code: code.clone(), message: message.clone() });
@@ -295,6 +304,35 @@ impl RunState {
         let summary: Vec<Value> = self.finished.iter().map(summarize).collect();
         self.scratchpad.record(EXECUTION_SUMMARY, Value::Array(summary));
         self.phase = Phase::Executed;
+    }
+
+    /// Takes what a call of a tool observed; what nobody is at work on counts at once.
+    fn observed(&mut self, step: Option<&String>, event: &RunEvent) {
+        match step.and_then(|step| self.under_way.get_mut(step)) {
+            Some(observed) => observed.push(event.clone()),
+            None => self.observe(event.clone()),
+        }
+    }
+
+    fn observe(&mut self, event: RunEvent) {
+        match event {
+            RunEvent::ScratchpadWritten { key, value, .. } => self.scratchpad.record(&key, value),
+            RunEvent::LogRecorded { entry } => self.log(entry),
+            _ => {}
+        }
+    }
+
+    /// Goes on after a stop: what was under way begins once more.
+    fn resume(&mut self) {
+        self.stop = None;
+        self.under_way.clear();
+        if self.phase == Phase::Executed {
+            self.accepted = false;
+            if self.checked_in == self.cycle {
+                self.checked_in = 0;
+                self.checks.clear();
+            }
+        }
     }
 
     fn in_order(&self) -> impl Iterator<Item = &StepResult> {

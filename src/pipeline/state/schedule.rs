@@ -40,6 +40,8 @@ pub(super) struct Schedule {
     changing: BTreeSet<usize>,
     /// Open, and with a tool that may write the scratchpad.
     noting: BTreeSet<usize>,
+    /// How many calls of tools the open steps plan.
+    calls_left: usize,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -85,6 +87,7 @@ impl Schedule {
             }
             schedule.open.insert(rank);
             let step = &schedule.steps[rank];
+            schedule.calls_left += step.touches.len();
             if step.waits_for == 0 {
                 schedule.ready.insert(rank);
             }
@@ -100,8 +103,12 @@ impl Schedule {
 
     /// Takes in that a step calls a tool.
     pub(super) fn call(&mut self, id: &str) {
-        if let Some(rank) = self.ranks.get(id) {
-            self.steps[*rank].made += 1;
+        // One that broke off may be made again, and is one of the plan all the same.
+        let step =
+            self.ranks.get(id).filter(|rank| self.open.contains(rank)).map(|rank| &mut self.steps[*rank]);
+        if let Some(step) = step.filter(|step| step.made < step.touches.len()) {
+            step.made += 1;
+            self.calls_left -= 1;
         }
     }
 
@@ -111,6 +118,7 @@ impl Schedule {
         for set in [&mut self.ready, &mut self.changing, &mut self.noting] {
             set.remove(&rank);
         }
+        self.calls_left -= self.steps[rank].touches.len() - self.steps[rank].made;
         for dependent in std::mem::take(&mut self.steps[rank].dependents) {
             let step = &mut self.steps[dependent];
             step.waits_for -= 1;
@@ -123,6 +131,11 @@ impl Schedule {
     /// Returns the rank of a step.
     pub(super) fn rank(&self, id: &str) -> Option<usize> {
         self.ranks.get(id).copied()
+    }
+
+    /// Returns the place in the plan of the step with this rank.
+    pub(super) fn index(&self, rank: usize) -> Option<usize> {
+        Some(self.steps.get(rank)?.index)
     }
 
     /// Returns the places in the plan of all steps, in order.
@@ -142,8 +155,7 @@ impl Schedule {
 
     /// Returns how many calls of tools the open steps have still to make.
     pub(super) fn calls_left(&self) -> usize {
-        let left = |step: &Planned| step.touches.len().saturating_sub(step.made);
-        self.open.iter().map(|rank| left(&self.steps[*rank])).sum()
+        self.calls_left
     }
 
     /// Returns whether a step may ask a model: no earlier one may still write what it would be shown.

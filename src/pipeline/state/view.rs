@@ -1,6 +1,7 @@
 //! Owns what can be asked of the state of a run: how far it is, what it has found, what it has used.
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -19,13 +20,23 @@ impl RunState {
     }
 
     /// Returns what the models are given beside the task; nothing where no stage saw to it.
-    pub fn context(&self) -> Option<&Assembled> {
-        self.context.as_ref().map(|(_, context)| &**context)
+    pub fn context(&self) -> Option<&Arc<Assembled>> {
+        self.context.as_ref().map(|(_, context)| context)
     }
 
     /// Returns what they were given before the first cycle: nothing of it can be the work of this run.
-    pub fn first_context(&self) -> Option<&Assembled> {
-        self.first_context.as_deref()
+    pub fn first_context(&self) -> Option<&Arc<Assembled>> {
+        self.first_context.as_ref()
+    }
+
+    /// Returns whether something is done around the cycles.
+    pub fn is_turn(&self) -> bool {
+        self.bounds.turn
+    }
+
+    /// Returns whether a cycle has begun and has no plan yet.
+    pub fn is_planning(&self) -> bool {
+        self.phase == Phase::Planning
     }
 
     /// Returns the tools that were called.
@@ -44,12 +55,12 @@ impl RunState {
     }
 
     /// Returns the task as it was given.
-    pub fn prompt(&self) -> &Prompt {
+    pub fn prompt(&self) -> &Arc<Prompt> {
         &self.prompt
     }
 
     /// Returns the task as the steps of this cycle see it.
-    pub fn steps_prompt(&self) -> &Prompt {
+    pub fn steps_prompt(&self) -> &Arc<Prompt> {
         self.steps_prompt.as_ref().unwrap_or(&self.prompt)
     }
 
@@ -59,7 +70,7 @@ impl RunState {
     }
 
     /// Returns the plan of this cycle.
-    pub fn plan(&self) -> Option<&Plan> {
+    pub fn plan(&self) -> Option<&Arc<Plan>> {
         self.plan.as_ref()
     }
 
@@ -93,8 +104,14 @@ impl RunState {
         self.evaluation.as_ref()?.feedback.as_deref()
     }
 
+    /// Returns the tools of a step of this plan.
+    pub fn tools_of(&self, step: &str) -> &[String] {
+        let step = self.schedule.rank(step).and_then(|rank| self.step(self.schedule.index(rank)?));
+        step.map_or(&[], |step| &step.tools)
+    }
+
     /// Returns the outputs of the steps that `step` depends on, in the order in which it lists them.
-    pub fn inputs<'a>(&'a self, step: &'a Step) -> Vec<(&'a str, &'a Value)> {
+    pub fn inputs<'a>(&'a self, step: &'a Step) -> Vec<(&'a str, &'a Arc<Value>)> {
         let mut seen = HashSet::new();
         let listed = step.dependencies.iter().filter(|id| seen.insert(id.as_str()));
         listed.filter_map(|id| Some((id.as_str(), &self.results.get(id)?.output))).collect()

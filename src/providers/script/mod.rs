@@ -45,7 +45,7 @@ impl Form {
 }
 
 /// Which part of a run asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Stage {
     Planner,
@@ -227,7 +227,7 @@ impl From<WrittenUsage> for Usage {
 }
 
 /// What a call is for, without its cycle.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Address {
     pub(super) stage: Stage,
     pub(super) step: Option<String>,

@@ -3,6 +3,7 @@
 //! The list stays in the order in which steps run. What has ended at its top becomes fixed text and scrolls away with
 //! the rest, so a plan that is longer than the screen still shows where it is.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
@@ -97,7 +98,8 @@ impl Board {
     /// Puts the steps into the order in which they run.
     pub(super) fn order(&mut self, order: &[String]) {
         let mut steps: Vec<Step> = self.rows.iter().map(|row| row.step.clone()).collect();
-        steps.sort_by_key(|step| order.iter().position(|id| *id == step.id).unwrap_or(usize::MAX));
+        let ranks: HashMap<&String, usize> = order.iter().enumerate().map(|(rank, id)| (id, rank)).collect();
+        steps.sort_by_key(|step| ranks.get(&step.id).copied().unwrap_or(usize::MAX));
         self.plan(&steps);
     }
 

@@ -130,6 +130,12 @@ impl EventSink for Live {
         "the live picture"
     }
 
+    /// Lines that have left the picture were told when it happened; the picture is what it was.
+    fn recall(&mut self, envelope: &Envelope) -> io::Result<()> {
+        self.draw(&envelope.event);
+        Ok(())
+    }
+
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
         self.fit();
         let lines = self.draw(&envelope.event);
@@ -148,8 +154,9 @@ impl EventSink for Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        self.board.close();
-        self.bars.suspend(|| ());
+        // Nobody said how the run ended: what is known of its steps stays.
+        let lines = self.board.close();
+        self.bars.suspend(|| lines.iter().for_each(|line| drop(self.screen.write_line(line.trim_end()))));
     }
 }
 
@@ -205,7 +212,7 @@ mod tests {
         for envelope in fixture::envelopes(&fixture::stopped()) {
             live.emit(&envelope).unwrap();
             let now = term.contents();
-            let shown = match &envelope.event {
+            let shown = match &*envelope.event {
                 RunEvent::CycleStarted { .. } => "planning",
                 RunEvent::StepStarted { .. } => "running",
                 RunEvent::LlmRetry { .. } => "retried",
@@ -223,7 +230,7 @@ mod tests {
         let mut seen = 0;
         for envelope in fixture::envelopes(&fixture::run()) {
             live.emit(&envelope).unwrap();
-            let (role, step) = match &envelope.event {
+            let (role, step) = match &*envelope.event {
                 RunEvent::CycleStarted { .. } => (Role::Planner, None),
                 RunEvent::StepStarted { step, .. } => (Role::Executor, Some(step.id.clone())),
                 RunEvent::ExecutionCompleted { .. } => (Role::Evaluator, None),
@@ -253,13 +260,13 @@ mod tests {
         let plan = Plan { reasoning: String::new(), estimated_tokens: 0.0, steps: steps.clone() };
         let mut events = vec![
             RunEvent::CycleStarted { cycle: 1 },
-            RunEvent::PlanCompleted { cycle: 1, plan, tokens_used: 0, duration_ms: 0 },
+            RunEvent::PlanCompleted { cycle: 1, plan: plan.into(), tokens_used: 0, duration_ms: 0 },
         ];
         for step in &steps[..20] {
             let result = StepResult {
                 step_id: step.id.clone(),
                 status: StepStatus::Success,
-                output: serde_json::Value::Null,
+                output: serde_json::Value::Null.into(),
                 error: None,
                 tokens_used: 0,
                 duration_ms: 0,

@@ -108,6 +108,10 @@ impl Words {
     fn standard(&self, event: &RunEvent) -> Vec<Message> {
         let message = match event {
             RunEvent::RunStarted { version, prompt, .. } => started(version, prompt),
+            RunEvent::RunResumed { spent_ms, .. } => {
+                let head = format!("resumed after {}", text::duration(*spent_ms));
+                Message::new(Place::default(), Text::of(Tone::Strong, head))
+            }
             RunEvent::CycleStarted { cycle } => {
                 Message::new(Place::cycle(*cycle), Text::of(Tone::Strong, "started"))
             }
@@ -116,7 +120,7 @@ impl Words {
                 let head = format!("judging again what run {run} did: {steps}");
                 Message::new(Place::cycle(*cycle), Text::of(Tone::Strong, head))
             }
-            RunEvent::ContextAssembled { cycle, context } => return turn::known(*cycle, context),
+            RunEvent::ContextAssembled { cycle, context, .. } => return turn::known(*cycle, context),
             RunEvent::PlanCompleted { cycle, plan, tokens_used, duration_ms } => {
                 plan::made(*cycle, plan, self.verbose())
                     .measured(text::duration(*duration_ms))

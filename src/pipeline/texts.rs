@@ -1,0 +1,120 @@
+//! Owns the texts that several messages of a run have in common: each is made when it is first shown, and then once.
+//!
+//! They belong to the run and not to its state, which is what events make of it. What a text was made of is known by where it lies: values that
+//! are shared do not change.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::shown;
+use crate::outcome::Entries;
+use crate::prompt::Prompt;
+use crate::tool::{EXECUTION_SUMMARY, Scratchpad};
+use crate::turn::Assembled;
+
+/// The texts of a run.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    /// What all steps are told of the task.
+    pub(super) task: Last<Prompt, Arc<str>>,
+    /// The rules of those who run tepa.
+    pub(super) rules: Last<Assembled, Arc<str>>,
+    /// What is known before a run.
+    pub(super) knowledge: Last<Assembled, Arc<str>>,
+    summary: Last<Value, Arc<Value>>,
+    scratchpad: Last<Entries, Arc<str>>,
+    outputs: Mutex<HashMap<String, (Arc<Value>, Text)>>,
+}
+
+/// What was last made of a shared value.
+#[derive(Debug)]
+pub(super) struct Last<S, T>(Mutex<Option<(Arc<S>, T)>>);
+
+impl<S, T> Default for Last<S, T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<S, T: Clone> Last<S, T> {
+    /// Returns what is made of `source`, which is made now if it was not made before.
+    fn of(&self, source: &Arc<S>, make: impl FnOnce() -> T) -> T {
+        let Ok(result) = self.try_of::<Infallible>(source, || Ok(make()));
+        result
+    }
+
+    /// As [`Self::of`], for what may fail.
+    pub(super) fn try_of<E>(&self, source: &Arc<S>, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        // Whole values are written in one statement each: a panic elsewhere cannot leave half of one.
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, before)) = last.as_ref().filter(|(of, _)| Arc::ptr_eq(of, source)) {
+            return Ok(before.clone());
+        }
+        let result = make()?;
+        *last = Some((Arc::clone(source), result.clone()));
+        Ok(result)
+    }
+}
+
+/// The text of a value.
+#[derive(Debug, Clone)]
+pub(super) enum Text {
+    /// The value is one.
+    Itself(Arc<Value>),
+    /// The value as indented JSON.
+    Json(Arc<str>),
+}
+
+impl Text {
+    /// Returns the text of `value`: a text as it is, anything else as indented JSON.
+    pub(super) fn of(value: &Arc<Value>) -> Self {
+        if value.is_string() {
+            Self::Itself(Arc::clone(value))
+        } else {
+            Self::Json(shown::value(value).into())
+        }
+    }
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Itself(value) => value.as_str().unwrap_or_default(),
+            Self::Json(text) => text,
+        }
+    }
+}
+
+impl Texts {
+    /// Returns the text of what a step returned.
+    pub(super) fn output(&self, step: &str, output: &Arc<Value>) -> Text {
+        let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, text)) = outputs.get(step).filter(|(of, _)| Arc::ptr_eq(of, output)) {
+            return text.clone();
+        }
+        let text = Text::of(output);
+        outputs.insert(step.to_owned(), (Arc::clone(output), text.clone()));
+        text
+    }
+
+    /// Lets go of what steps returned.
+    pub(super) fn forget_outputs(&self) {
+        self.outputs.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Returns the scratchpad as a planner or a step sees it: long outputs of the last cycle's steps are cut.
+    pub(super) fn scratchpad(&self, scratchpad: &Scratchpad) -> Arc<str> {
+        let entries = scratchpad.entries();
+        self.scratchpad.of(entries, || {
+            let summary = entries.get(EXECUTION_SUMMARY);
+            let summary = summary.map(|whole| self.summary.of(whole, || Arc::new(shown::summary(whole))));
+            shown::entries(entries, summary.as_deref()).into()
+        })
+    }
+}
