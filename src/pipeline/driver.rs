@@ -230,7 +230,10 @@ impl Run<'_> {
         }
         self.confine()?;
         approval::check(self)?;
-        self.guard.ready().await?;
+        // What it began with is compared before anything goes on; without a word of that, no step has run.
+        if self.baseline_known {
+            self.guard.ready().await?;
+        }
         turn::resume(self, known, cycle_begun).await
     }
 

@@ -57,7 +57,9 @@ impl Run<'_> {
         purpose: Purpose,
         question: Question<'_>,
     ) -> Result<Response, Fault> {
-        if let Some(response) = self.unfinished().answer(&purpose) {
+        let known = self.unfinished().answer(&purpose);
+        if let Some(response) = known {
+            self.check_budgets()?;
             return Ok(response);
         }
         if !self.read(|state| state.can_charge(question.model)) {
@@ -87,10 +89,7 @@ impl Run<'_> {
             // What the call used up is charged; what it held beyond that is for others.
             let is_whole = share.is_whole;
             drop(share);
-            if let Some((reason, message)) = self.read(super::state::RunState::over_budget) {
-                return Err(Stop::new(reason, message).into());
-            }
-            self.warn_of_budgets()?;
+            self.check_budgets()?;
             let cut = answer.as_ref().is_ok_and(|response| {
                 response.finish_reason == FinishReason::MaxTokens
                     && response.usage.output >= request.max_tokens
@@ -107,6 +106,14 @@ impl Run<'_> {
             Err(error @ ProviderError::Unscripted(_)) => Err(Fault::Stop(error.into())),
             Err(error) => Err(Fault::Provider(error)),
         }
+    }
+
+    /// Ends a run that used more than it may, and says of what little is left.
+    fn check_budgets(&self) -> Result<(), Stop> {
+        if let Some((reason, message)) = self.read(super::state::RunState::over_budget) {
+            return Err(Stop::new(reason, message));
+        }
+        self.warn_of_budgets()
     }
 }
 

@@ -174,7 +174,7 @@ mod tests {
             Bounds { max_tokens, max_parallel_steps: steps, ..Bounds::default() },
         );
         state.apply(&RunEvent::CycleStarted { cycle: 1 });
-        state.apply(&RunEvent::PlanCompleted { cycle: 1, plan, tokens_used: 0, duration_ms: 0 });
+        state.apply(&RunEvent::PlanCompleted { cycle: 1, plan: plan.into(), tokens_used: 0, duration_ms: 0 });
         state.apply(&RunEvent::ExecutionStarted {
             cycle: 1,
             order,

@@ -24,7 +24,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tepa::approval::Approval;
 use tepa::config::{Catalog, Config, Layers, Origin};
-use tepa::event::{Clock, Envelope, EventSink, Fanout, RunEvent};
+use tepa::event::{Clock, Envelope, EventSink, Fanout, Purpose, RunEvent};
 use tepa::hook::HookBus;
 use tepa::nonce::Nonces;
 use tepa::pipeline::{Cancel, Finished, Pipeline};
@@ -205,6 +205,10 @@ impl<P: Provider> Provider for Capture<P> {
         self.inner.complete(request, watch)
     }
 
+    fn recall(&self, purpose: &Purpose) {
+        self.inner.recall(purpose);
+    }
+
     fn finish(&self) -> Result<(), ProviderError> {
         self.inner.finish()
     }
@@ -259,20 +263,20 @@ impl Bench {
     ) -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let capture = Capture { inner: provider, requests: Arc::clone(&requests) };
+        let resolved = resolve(config);
         let mut tools = Registry::default();
-        for tool in tepa::tools::built_in(&resolve(config).network) {
+        for tool in tepa::tools::built_in(&resolved.network) {
             tools.register(tool).unwrap();
         }
-        let rules = resolve(config);
-        let tools = tepa::tool::permission::apply(tools, &rules.tools, &rules.deny_tools).unwrap();
+        let tools = tepa::tool::permission::apply(tools, &resolved.tools, &resolved.deny_tools).unwrap();
         let pipeline = Pipeline {
             provider: Arc::new(capture),
             tools,
             hooks: HookBus::default(),
             approval: Approval::default(),
             workspace: Arc::new(Workspace::open(folder.path()).unwrap()),
-            config: resolve(config),
-            prices: Catalog::load().unwrap().prices(&resolve(config).pricing),
+            prices: Catalog::load().unwrap().prices(&resolved.pricing),
+            config: resolved,
             protected: Vec::new(),
             replies: None,
             setting: Arc::new(Setting { environment: children(), supervisor: None }),

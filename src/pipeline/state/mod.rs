@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use crate::event::{Decision, Role, RunEvent};
 use crate::outcome::{
-    Caution, CheckResult, Evaluation, LogEntry, PROTECTED, Reason, Settlement, StepResult, StepStatus,
-    UsageReport, Verdict,
+    Caution, CheckResult, Effect, Evaluation, LogEntry, PROTECTED, Reason, Settlement, StepResult,
+    StepStatus, UsageReport, Verdict,
 };
 use crate::plan::{Plan, graph};
 use crate::prompt::Prompt;
@@ -98,7 +98,7 @@ pub struct RunState {
     concluded: bool,
     stop: Option<(Reason, String)>,
     /// Calls of tools by step, with what they observed: that counts when the call has ended.
-    under_way: HashMap<String, Vec<RunEvent>>,
+    under_way: HashMap<String, (Effect, Vec<RunEvent>)>,
 }
 
 impl RunState {
@@ -167,12 +167,7 @@ impl RunState {
                 }
                 self.phase = Phase::Executing;
             }
-            RunEvent::ToolCompleted { step, wrote, .. } => {
-                self.written.extend(wrote.iter().map(|path| (path.clone(), step.clone())));
-                for observed in self.under_way.remove(step).unwrap_or_default() {
-                    self.observe(observed);
-                }
-            }
+            RunEvent::ToolCompleted { step, wrote, .. } => self.end_call(step, wrote),
             RunEvent::ScratchpadWritten { step, .. } => self.observed(Some(step), event),
             RunEvent::LogRecorded { entry } => self.observed(entry.step.as_ref(), event),
             RunEvent::StepCompleted { result, .. } => {
@@ -217,11 +212,11 @@ impl RunState {
                 self.context = Some((*cycle, Arc::clone(context)));
             }
             RunEvent::TurnCompleted { .. } => self.concluded = true,
-            RunEvent::ToolStarted { step, tool, .. } => {
+            RunEvent::ToolStarted { step, tool, effect, .. } => {
                 self.tool_calls += 1;
                 self.schedule.call(step);
                 self.tools_called.insert(tool.clone());
-                self.under_way.insert(step.clone(), Vec::new());
+                self.under_way.insert(step.clone(), (*effect, Vec::new()));
             }
             RunEvent::RunResumed { .. } => self.resume(),
             RunEvent::Warning { code, message } => {
@@ -306,10 +301,16 @@ impl RunState {
         self.phase = Phase::Executed;
     }
 
+    fn end_call(&mut self, step: &str, wrote: &[String]) {
+        self.written.extend(wrote.iter().map(|path| (path.clone(), step.to_owned())));
+        let (_, observed) = self.under_way.remove(step).unwrap_or_default();
+        observed.into_iter().for_each(|observed| self.observe(observed));
+    }
+
     /// Takes what a call of a tool observed; what nobody is at work on counts at once.
     fn observed(&mut self, step: Option<&String>, event: &RunEvent) {
         match step.and_then(|step| self.under_way.get_mut(step)) {
-            Some(observed) => observed.push(event.clone()),
+            Some((_, observed)) => observed.push(event.clone()),
             None => self.observe(event.clone()),
         }
     }
@@ -325,7 +326,9 @@ impl RunState {
     /// Goes on after a stop: what was under way begins once more.
     fn resume(&mut self) {
         self.stop = None;
-        self.under_way.clear();
+        // What only looks is done again, and counts once.
+        let again = self.under_way.drain().filter(|(_, (effect, _))| *effect == Effect::Reads);
+        self.tool_calls -= again.count() as u64;
         if self.phase == Phase::Executed {
             self.accepted = false;
             if self.checked_in == self.cycle {
