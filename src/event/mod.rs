@@ -5,6 +5,7 @@
 mod clock;
 mod fact;
 mod fanout;
+mod kept;
 mod purpose;
 mod record;
 
@@ -21,6 +22,7 @@ use crate::source::schema_of_output;
 pub use clock::{Clock, SystemClock};
 pub use fact::{Decision, HookOutcome, NOBODY, RunEvent, Subject, ToolUse};
 pub use fanout::{Fanout, SinkError};
+pub use kept::{Form, Kept};
 pub use purpose::{Purpose, Role};
 pub use record::{RecordError, read};
 
@@ -86,6 +88,11 @@ pub trait EventSink: Send {
 
     /// Takes one event.
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()>;
+
+    /// Keeps a text; returns the path below the workspace where it can be read, or nothing where this is not the place for it.
+    fn keep(&mut self, _: &str, _: Form) -> io::Result<Option<String>> {
+        Ok(None)
+    }
 
     /// Takes how far a model call has come; not a fact, so nothing keeps it.
     fn progress(&mut self, _: &Purpose, _: Usage) {}

@@ -3,6 +3,7 @@
 //! A run that cannot be recorded does not go on: both sinks are required ones. A line is written whole before the next event can happen.
 
 mod list;
+mod outputs;
 mod record;
 
 use std::fs::{self, File};
@@ -13,8 +14,10 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 
 use crate::error::Error;
-use crate::event::{Envelope, EventSink, RunEvent};
+use crate::event::{Envelope, EventSink, Form, RunEvent};
 use crate::persist::Place;
+
+use outputs::Outputs;
 
 pub use list::{Listed, State, list, newest, recorded};
 pub use record::open_record;
@@ -62,6 +65,7 @@ pub struct Journal {
     path: PathBuf,
     folder: Dir,
     written: u64,
+    outputs: Outputs,
 }
 
 impl Journal {
@@ -85,7 +89,8 @@ impl Journal {
             io::Result::Ok((held, file))
         };
         let (held, file) = open().map_err(|e| fail(&e))?;
-        Ok(Self { file, path: folder.join(EVENTS), folder: held, written: 0 })
+        let outputs = Outputs::of(&format!("{FOLDER}/{run_id}"));
+        Ok(Self { file, path: folder.join(EVENTS), folder: held, written: 0, outputs })
     }
 
     /// Returns the sink that will write the result beside the events.
@@ -103,6 +108,11 @@ impl EventSink for Journal {
 
     fn required(&self) -> bool {
         true
+    }
+
+    fn keep(&mut self, text: &str, form: Form) -> io::Result<Option<String>> {
+        let kept = self.outputs.keep(&self.folder, text, form)?;
+        Ok(Some(self.outputs.path(&kept)))
     }
 
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {

@@ -20,6 +20,7 @@ mod planner;
 mod protect;
 mod recall;
 mod reserve;
+mod room;
 mod run;
 mod shown;
 pub mod state;

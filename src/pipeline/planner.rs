@@ -139,11 +139,12 @@ fn question(run: &Run<'_>, input: &PlannerInput) -> Result<Message, Stop> {
     }
     let mark = |piece: &str| run.pipeline.nonces.of(&[piece, &cycle.to_string()]);
     let scratchpad = run.texts.scratchpad(&scratchpad);
+    let most = run.room([&**scratchpad]);
     let feedback = input.feedback.as_ref();
     let feedback = feedback.map(|feedback| shown::Material::of("feedback", mark("feedback"), feedback));
     let slots = json!({
         "last_cycle": cycle - 1,
-        "scratchpad": shown::scratchpad(&*scratchpad, mark("planner")),
+        "scratchpad": shown::scratchpad(run.piece(&scratchpad, most)?, mark("planner")),
         "feedback": feedback.unwrap_or_else(|| shown::Material::plain("(none)")),
     });
     run.opening(Role::Planner, &task, Template::PlannerReviseUser, slots)

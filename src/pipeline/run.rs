@@ -11,9 +11,9 @@ use super::Pipeline;
 use super::protect::Guard;
 use super::reserve::Reserves;
 use super::state::RunState;
-use super::texts::Texts;
+use super::texts::{Text, Texts};
 use super::turn::Course;
-use crate::event::{Fanout, Purpose, RunEvent};
+use crate::event::{Fanout, Form, Purpose, RunEvent};
 use crate::evidence::CheckError;
 use crate::hook::{CycleMeta, HookFault, Point, Replaced};
 use crate::outcome::{LogEntry, LogLevel, Reason, Usage};
@@ -181,6 +181,13 @@ impl<'p> Run<'p> {
                 tokens_used: Some(about.tokens_used),
             },
         })
+    }
+
+    /// Puts a text where it can be read later; returns where that is, unless nothing of this run is kept.
+    pub(super) fn keep(&self, text: &Text) -> Result<Option<String>, Stop> {
+        let form = if text.is_json() { Form::Json } else { Form::Text };
+        let kept = self.lock().fanout.keep(text, form);
+        kept.map_err(|e| Stop::new(Reason::JournalError, e.to_string()))
     }
 
     /// Shows how far a model call has come.
