@@ -24,7 +24,7 @@ pub use fact::{Decision, HookOutcome, NOBODY, RunEvent, Subject, ToolUse};
 pub use fanout::{Fanout, SinkError};
 pub use kept::{Form, Kept};
 pub use purpose::{Purpose, Role};
-pub use record::{RecordError, read};
+pub use record::{RecordError, read, read_whole};
 
 /// The version of the wire format; within a version, fields and types are only ever added.
 pub const SCHEMA: &str = "tepa.events/1";

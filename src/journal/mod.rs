@@ -20,7 +20,7 @@ use crate::persist::Place;
 use outputs::Outputs;
 
 pub use list::{Listed, State, list, newest, recorded};
-pub use record::open_record;
+pub use record::{open_record, read};
 
 /// Where runs are recorded, below the workspace.
 pub const FOLDER: &str = ".tepa/runs";
@@ -116,9 +116,8 @@ impl EventSink for Journal {
     }
 
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
-        let mut line = String::with_capacity(envelope.line.len() + 1);
-        line.push_str(&envelope.line);
-        line.push('\n');
+        let line = self.outputs.line(&self.folder, envelope)?;
+        let line = format!("{line}\n");
         self.file.write_all(line.as_bytes())?;
         self.written += line.len() as u64;
         if matches!(*envelope.event, RunEvent::RunCompleted { .. }) {

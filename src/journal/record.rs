@@ -4,10 +4,11 @@
 //! nobody writes to would wait for ever, and so is one that is too large.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Take};
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Take};
 use std::path::Path;
 
-use super::EVENTS;
+use super::{EVENTS, outputs};
+use crate::event::{self, Envelope, RecordError};
 
 /// The largest record that is read, in bytes.
 const MOST: u64 = 1 << 30;
@@ -32,6 +33,19 @@ pub fn open_record(folder: &Path) -> io::Result<Take<File>> {
         return Err(io::Error::other(format!("`{EVENTS}` is larger than {MOST} bytes")));
     }
     Ok(File::open(path)?.take(MOST))
+}
+
+/// Hands every event of `record`, which is in `folder`, to `take` with the outputs that are kept beside it; returns how many facts there are
+/// that this program does not know.
+///
+/// # Errors
+/// The record cannot be read, is of another version, or is none; an output is not there or not what it was.
+pub fn read(
+    folder: &Path,
+    record: Take<File>,
+    take: impl FnMut(Envelope<'static>),
+) -> Result<usize, RecordError> {
+    event::read_whole(BufReader::new(record), |kept| outputs::fetch(folder, kept), take)
 }
 
 /// Returns the last line of a record.
