@@ -113,6 +113,22 @@ fn a_line_holds_no_long_output_and_a_reader_gets_it_back_or_is_told_why_not() {
 }
 
 #[test]
+fn a_planner_who_revises_hears_where_the_outputs_are_that_are_cut() {
+    let judged = "verdict: pass, confidence: 0.9, summary: done}}";
+    let failed = "verdict: fail, confidence: 0.9, feedback: again}}\n";
+    let again = "  - {stage: planner, cycle: 2, text: no plan, expect: {contains: ['\"wholeOutput\": \".tepa/runs/', 'characters left out']}}\n";
+    let replies = replies("{}").replace(&format!("{judged}\n"), &format!("{failed}{again}"));
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("long.txt"), long()).unwrap();
+    fs::write(folder.path().join("prompt.yaml"), PROMPT).unwrap();
+    fs::write(folder.path().join("prompt.replay.yaml"), replies).unwrap();
+    let run = ["run", "prompt.yaml", "--provider", "replay", "--max-tokens", "1000000"];
+    let output = finish(tepa(folder.path()).args(run).args(["--set", "limits.retryAttempts=0"]));
+    let said = text(&output.stderr);
+    assert!(said.contains("could not be parsed as a plan"), "{said}");
+}
+
+#[test]
 fn what_is_printed_as_it_happens_is_whole() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("long.txt"), long()).unwrap();

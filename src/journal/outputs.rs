@@ -5,17 +5,16 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
 use cap_fs_ext::DirExt as _;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, OpenOptions};
 use serde_json::Value;
 
 use crate::digest;
 use crate::event::{Envelope, Form, Kept, SCHEMA, Wire};
-use crate::persist::Place;
 
 /// The folder of the texts, in that of a run.
 const FOLDER: &str = "outputs";
@@ -58,7 +57,10 @@ impl Outputs {
             }
         }
         if let Some(folder) = &self.folder {
-            Place::of(folder.try_clone()?, name.clone().into())?.write(text.as_bytes())?;
+            let draft = format!(".{}", uuid::Uuid::now_v7());
+            let mut file = folder.open_with(&draft, OpenOptions::new().write(true).create_new(true))?;
+            file.write_all(text.as_bytes())?;
+            folder.rename(&draft, folder, &name)?;
         }
         self.written.insert(name);
         Ok(kept)

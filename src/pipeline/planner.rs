@@ -138,7 +138,7 @@ fn question(run: &Run<'_>, input: &PlannerInput) -> Result<Message, Stop> {
         return run.opening(Role::Planner, &task, Template::PlannerUser, json!({}));
     }
     let mark = |piece: &str| run.pipeline.nonces.of(&[piece, &cycle.to_string()]);
-    let scratchpad = run.texts.scratchpad(&scratchpad);
+    let scratchpad = run.texts.scratchpad(&scratchpad, |text, form| run.keep(text, form))?;
     let most = run.room([&**scratchpad]);
     let feedback = input.feedback.as_ref();
     let feedback = feedback.map(|feedback| shown::Material::of("feedback", mark("feedback"), feedback));

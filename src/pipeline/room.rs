@@ -82,7 +82,7 @@ impl Run<'_> {
     /// Returns a text in at most `most` bytes, with where the rest can be read.
     pub(super) fn piece<'t>(&self, whole: &'t Text, most: usize) -> Result<Piece<'t>, Stop> {
         let Some((head, tail)) = text::ends(whole, most) else { return Ok(Piece::from(&**whole)) };
-        let path = whole.place(|| self.keep(whole))?;
+        let path = whole.place(|text, form| self.keep(text, form))?;
         let cut = Cut { path, gone: path.is_none(), tail: tail.into(), ..Cut::between(whole, head, tail) };
         Ok(Piece { content: head.into(), cut: Some(cut) })
     }

@@ -11,7 +11,7 @@ use super::Pipeline;
 use super::protect::Guard;
 use super::reserve::Reserves;
 use super::state::RunState;
-use super::texts::{Text, Texts};
+use super::texts::Texts;
 use super::turn::Course;
 use crate::event::{Fanout, Form, Purpose, RunEvent};
 use crate::evidence::CheckError;
@@ -184,8 +184,7 @@ impl<'p> Run<'p> {
     }
 
     /// Puts a text where it can be read later; returns where that is, unless nothing of this run is kept.
-    pub(super) fn keep(&self, text: &Text) -> Result<Option<String>, Stop> {
-        let form = if text.is_json() { Form::Json } else { Form::Text };
+    pub(super) fn keep(&self, text: &str, form: Form) -> Result<Option<String>, Stop> {
         let kept = self.lock().fanout.keep(text, form);
         kept.map_err(|e| Stop::new(Reason::JournalError, e.to_string()))
     }

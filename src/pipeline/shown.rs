@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::criteria::Criterion;
 use super::room::{Cut, Piece};
 use crate::config::Models;
+use crate::event::Form;
 use crate::outcome::{CheckResult, Entries, Evidence, Part};
 use crate::prompt::{ExpectedOutput, Prompt};
 use crate::text;
@@ -21,6 +22,9 @@ const OUTPUT_LIMIT: usize = 500;
 /// How much of a long output stays at each end in `_execution_summary` as it is shown, in characters.
 const SUMMARY_HEAD: usize = 1500;
 const SUMMARY_TAIL: usize = 500;
+
+/// The key in a step of `_execution_summary` that says where its whole output is.
+const WHOLE_OUTPUT: &str = "wholeOutput";
 
 /// What stands in the place of a map without keys.
 const NOTHING: &str = "(empty)";
@@ -95,20 +99,34 @@ pub(super) fn map<'v>(map: impl IntoIterator<Item = (&'v String, &'v Value)>) ->
     if map.is_empty() { NOTHING.to_owned() } else { pretty(&map) }
 }
 
-/// Returns `_execution_summary` as it is shown: long outputs of the last cycle's steps are cut.
-pub(super) fn summary(whole: &Value) -> Value {
-    let cut = |(key, value): (&String, &Value)| {
-        let text = (key == "output").then(|| self::value(value));
-        let cut = text.as_ref().map(|text| text::head_tail(text, SUMMARY_HEAD, SUMMARY_TAIL));
-        let shown = match cut {
-            Some(Cow::Owned(cut)) => Value::String(cut),
-            _ => value.clone(),
-        };
-        (key.clone(), shown)
+/// Returns `_execution_summary` as it is shown: long outputs of the last cycle's steps are cut, each with where `place` says that it is.
+///
+/// # Errors
+/// Those of `place`.
+pub(super) fn summary<E>(
+    whole: &Value,
+    place: impl Fn(&str, Form) -> Result<Option<String>, E>,
+) -> Result<Value, E> {
+    let Some(steps) = whole.as_array() else { return Ok(whole.clone()) };
+    let step = |step: &Value| {
+        let mut shown = Map::new();
+        let Some(step) = step.as_object() else { return Ok(step.clone()) };
+        for (key, value) in step {
+            let text = if key == "output" { self::value(value) } else { Cow::Borrowed("") };
+            match text::head_tail(&text, SUMMARY_HEAD, SUMMARY_TAIL) {
+                Cow::Owned(cut) => {
+                    shown.insert(key.clone(), cut.into());
+                    let place = place(&text, if value.is_string() { Form::Text } else { Form::Json })?;
+                    shown.extend(place.map(|place| (WHOLE_OUTPUT.to_owned(), place.into())));
+                }
+                Cow::Borrowed(_) => {
+                    shown.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        Ok(Value::Object(shown))
     };
-    let step =
-        |step: &Value| step.as_object().map_or_else(|| step.clone(), |step| step.iter().map(cut).collect());
-    whole.as_array().map_or_else(|| whole.clone(), |steps| steps.iter().map(step).collect())
+    steps.iter().map(step).collect()
 }
 
 /// Returns the scratchpad with this in the place of `_execution_summary`.

@@ -332,7 +332,7 @@ fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Text)]) -> Result<Messa
         let slots = json!({"goal": prompt.goal, "context": shown::map(&prompt.context)});
         run.render(Template::ExecutorTask, slots).map(Arc::from)
     })?;
-    let scratchpad = run.texts.scratchpad(&scratchpad);
+    let scratchpad = run.texts.scratchpad(&scratchpad, |text, form| run.keep(text, form))?;
     let outputs: Vec<Arc<Text>> = inputs.iter().map(|(id, _, output)| run.texts.output(id, output)).collect();
     let mark = |place: &[&str]| run.pipeline.nonces.of(&[&["step", cycle.as_str()], place].concat());
     let trusted = &run.pipeline.config.trusted_tools;

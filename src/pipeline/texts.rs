@@ -4,13 +4,13 @@
 //! are shared do not change.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 
 use super::shown;
+use crate::event::Form;
 use crate::outcome::Entries;
 use crate::prompt::Prompt;
 use crate::tool::{EXECUTION_SUMMARY, Scratchpad};
@@ -45,12 +45,9 @@ impl<S, T> Default for Last<S, T> {
 
 impl<S, T: Clone> Last<S, T> {
     /// Returns what is made of `source`, which is made now if it was not made before.
-    fn of(&self, source: &Arc<S>, make: impl FnOnce() -> T) -> T {
-        let Ok(result) = self.try_of::<Infallible>(source, || Ok(make()));
-        result
-    }
-
-    /// As [`Self::of`], for what may fail.
+    ///
+    /// # Errors
+    /// Those of `make`.
     pub(super) fn try_of<E>(&self, source: &Arc<S>, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         // Whole values are written in one statement each: a panic elsewhere cannot leave half of one.
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,13 +63,13 @@ impl<S, T: Clone> Last<S, T> {
 /// The text of a value.
 #[derive(Debug)]
 pub(super) struct Text {
-    form: Form,
+    written: Written,
     /// Where it lies, once somebody wanted to know.
     place: OnceLock<Option<String>>,
 }
 
 #[derive(Debug)]
-enum Form {
+enum Written {
     /// The value is one.
     Itself(Arc<Value>),
     Json(String),
@@ -82,18 +79,21 @@ impl Text {
     /// Returns the text of `value`: a text as it is, anything else as indented JSON.
     pub(super) fn of(value: &Arc<Value>) -> Self {
         if value.is_string() {
-            return Self { form: Form::Itself(Arc::clone(value)), place: OnceLock::new() };
+            return Self { written: Written::Itself(Arc::clone(value)), place: OnceLock::new() };
         }
         Self::json(shown::value(value).into_owned())
     }
 
     fn json(text: String) -> Self {
-        Self { form: Form::Json(text), place: OnceLock::new() }
+        Self { written: Written::Json(text), place: OnceLock::new() }
     }
 
-    /// Returns whether it is JSON.
-    pub(super) fn is_json(&self) -> bool {
-        matches!(self.form, Form::Json(_))
+    /// Returns what it is.
+    fn form(&self) -> Form {
+        match self.written {
+            Written::Itself(_) => Form::Text,
+            Written::Json(_) => Form::Json,
+        }
     }
 
     /// Returns where it can be read, where it is put now with `keep` if nobody has asked before.
@@ -102,11 +102,11 @@ impl Text {
     /// It cannot be put there.
     pub(super) fn place<E>(
         &self,
-        keep: impl FnOnce() -> Result<Option<String>, E>,
+        keep: impl FnOnce(&str, Form) -> Result<Option<String>, E>,
     ) -> Result<Option<&str>, E> {
         if self.place.get().is_none() {
             // Whoever was faster put it in the same place.
-            let _ = self.place.set(keep()?);
+            let _ = self.place.set(keep(self, self.form())?);
         }
         Ok(self.place.get().and_then(Option::as_deref))
     }
@@ -116,9 +116,9 @@ impl Deref for Text {
     type Target = str;
 
     fn deref(&self) -> &str {
-        match &self.form {
-            Form::Itself(value) => value.as_str().unwrap_or_default(),
-            Form::Json(text) => text,
+        match &self.written {
+            Written::Itself(value) => value.as_str().unwrap_or_default(),
+            Written::Json(text) => text,
         }
     }
 }
@@ -140,13 +140,21 @@ impl Texts {
         self.outputs.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Returns the scratchpad as a planner or a step sees it: long outputs of the last cycle's steps are cut.
-    pub(super) fn scratchpad(&self, scratchpad: &Scratchpad) -> Arc<Text> {
+    /// Returns the scratchpad as a planner or a step sees it: long outputs of the last cycle's steps are cut and put where `place` says.
+    ///
+    /// # Errors
+    /// Those of `place`.
+    pub(super) fn scratchpad<E>(
+        &self,
+        scratchpad: &Scratchpad,
+        place: impl Fn(&str, Form) -> Result<Option<String>, E>,
+    ) -> Result<Arc<Text>, E> {
         let entries = scratchpad.entries();
-        self.scratchpad.of(entries, || {
-            let summary = entries.get(EXECUTION_SUMMARY);
-            let summary = summary.map(|whole| self.summary.of(whole, || Arc::new(shown::summary(whole))));
-            Arc::new(Text::json(shown::entries(entries, summary.as_deref())))
+        self.scratchpad.try_of(entries, || {
+            let whole = entries.get(EXECUTION_SUMMARY);
+            let cut = |whole| self.summary.try_of(whole, || shown::summary(whole, &place).map(Arc::new));
+            let summary = whole.map(cut).transpose()?;
+            Ok(Arc::new(Text::json(shown::entries(entries, summary.as_deref()))))
         })
     }
 }
