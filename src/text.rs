@@ -115,6 +115,21 @@ pub fn head_tail(text: &str, head: usize, tail: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{first}\n[… {} left out …]\n{last}", plural("character", chars - shown)))
 }
 
+/// Returns the beginning and the end of the text, in at most `bytes` bytes together and more of the beginning; nothing if it is no longer.
+pub fn ends(text: &str, bytes: usize) -> Option<(&str, &str)> {
+    if text.len() <= bytes {
+        return None;
+    }
+    let (mut head, mut tail) = (bytes - bytes / 4, text.len() - bytes / 4);
+    while !text.is_char_boundary(head) {
+        head -= 1;
+    }
+    while !text.is_char_boundary(tail) {
+        tail += 1;
+    }
+    Some((&text[..head], &text[tail..]))
+}
+
 /// Returns the candidate that was probably meant: one that differs only in case, else the most similar one.
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.chars().nth(LONGEST_WORD).is_some() {
@@ -234,6 +249,14 @@ mod tests {
         assert_eq!(head_tail("äöüabc", 2, 1), "äö\n[… 3 characters left out …]\nc");
         assert_eq!(head_tail("äöüabc", 5, 1), "äöüabc");
         assert_eq!(head_tail("ab", usize::MAX, usize::MAX), "ab");
+    }
+
+    #[test]
+    fn ends_are_cut_between_characters() {
+        assert_eq!(ends("größer", 8), None);
+        assert_eq!(ends("größer", 7), Some(("größ", "r")));
+        assert_eq!(ends("ööö", 5), Some(("öö", "")));
+        assert_eq!(ends("ab", 0), Some(("", "")));
     }
 
     #[test]

@@ -239,7 +239,7 @@ replies:
     fs::File::create(ground.work("big.csv")).unwrap().set_len(5 << 30).unwrap();
     let error = ground.call("file_read", json!({"path": "big.csv"})).unwrap_err();
     assert!(
-        error.starts_with("`big.csv` is larger than 4.2 MB: read a part of it with `shell_execute`"),
+        error.starts_with("`big.csv` is larger than 4.2 MB: read a part of it with `offset` and `limit`"),
         "{error}"
     );
     let params = json!({"input": "big.csv", "format": "csv", "fromFile": true, "preview": 1});

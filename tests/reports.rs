@@ -418,7 +418,7 @@ fn recorded(events: &[Value]) -> Report {
         format!("{event}\n")
     };
     let lines = events.iter().zip(1..).map(line).collect::<Vec<_>>().concat();
-    Report::read(lines.as_bytes()).unwrap()
+    Report::read(|take| tepa::event::read(lines.as_bytes(), take)).unwrap()
 }
 
 fn fixture(name: &str) -> Vec<Value> {

@@ -3,7 +3,6 @@
 //! It is a run of its own with a record of its own; nothing of the recorded one is changed.
 
 use std::fs::TryLockError;
-use std::io::BufReader;
 
 use super::args::{EvaluateArguments, GlobalArguments};
 use super::status::ExitStatus;
@@ -11,7 +10,6 @@ use super::ui::Ui;
 use super::{load, run};
 use crate::config::Environment;
 use crate::error::Error;
-use crate::event;
 use crate::journal;
 use crate::pipeline::Recalled;
 use crate::session::Task;
@@ -44,7 +42,7 @@ fn recall(run: &str, environment: &Environment) -> Result<Recalled, Error> {
         return Err(Error::usage(format!("the run `{run}` still goes on")));
     }
     let mut events = Vec::new();
-    let unknown = event::read(BufReader::new(file), |envelope| events.push(envelope.event.into_owned()))
+    let unknown = journal::read(&folder, file, |envelope| events.push(envelope.event.into_owned()))
         .map_err(|e| fail(&e))?;
     if unknown > 0 {
         return Err(Error::usage(format!("the run `{run}` was recorded by a newer tepa")));

@@ -2,7 +2,6 @@
 //!
 //! How it ended comes first; what happened follows in the words in which it was told.
 
-use std::io::BufReader;
 use std::path::Path;
 
 use super::answer::print;
@@ -12,7 +11,7 @@ use super::ui::Ui;
 use super::when;
 use crate::config::{Environment, LoggingLevel};
 use crate::error::Error;
-use crate::event::{self, RunEvent};
+use crate::event::RunEvent;
 use crate::journal::{self, Listed, State};
 use crate::outcome::RunResult;
 use crate::render::{self, Style, cell};
@@ -48,7 +47,7 @@ fn read(run: &str, folder: &Path) -> Result<(Report, Vec<RunEvent>), Error> {
     };
     let file = journal::open_record(folder).map_err(|e| fail(&e))?;
     let (mut report, mut events) = (Report::default(), Vec::new());
-    event::read(BufReader::new(file), |envelope| {
+    journal::read(folder, file, |envelope| {
         report.apply(&envelope);
         events.push(envelope.event.into_owned());
     })

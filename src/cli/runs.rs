@@ -1,6 +1,5 @@
 //! Owns `tepa runs`: what can be made of recorded runs, without executing anything.
 
-use std::io::BufReader;
 use std::path::Path;
 
 use super::answer::{json_text, print};
@@ -110,7 +109,7 @@ fn read(run: &str, environment: &Environment) -> Result<Report, Error> {
         Error::usage(format!("cannot use the record of the run `{run}`")).because(e)
     };
     let file = journal::open_record(&folder).map_err(|e| fail(&e))?;
-    Report::read(BufReader::new(file)).map_err(|e| fail(&e))
+    Report::read(|take| journal::read(&folder, file, take)).map_err(|e| fail(&e))
 }
 
 /// Writes to a file or to standard output; what became a secret since the run was recorded does not leave.

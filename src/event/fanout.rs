@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 
-use super::{Clock, Envelope, EventSink, Purpose, RunEvent, SCHEMA, Wire};
+use super::{Clock, Envelope, EventSink, Form, Purpose, RunEvent, SCHEMA, Wire};
 use crate::outcome::Usage;
 use crate::secret::Secrets;
 
@@ -102,6 +102,22 @@ impl Fanout {
             self.emit(&RunEvent::Warning { code: "output_lost".to_owned(), message: error.to_string() })?;
         }
         Ok(())
+    }
+
+    /// Keeps a text without secrets where it can be read later; returns where, unless no sink keeps any.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn keep(&mut self, text: &str, form: Form) -> Result<Option<String>, SinkError> {
+        let text = self.secrets.redact(text);
+        for sink in &mut self.sinks {
+            let kept = sink.keep(&text, form);
+            let kept = kept.map_err(|source| SinkError { sink: sink.name().to_owned(), source })?;
+            if kept.is_some() {
+                return Ok(kept);
+            }
+        }
+        Ok(None)
     }
 
     /// Shows how far a model call has come.

@@ -5,6 +5,7 @@
 mod clock;
 mod fact;
 mod fanout;
+mod kept;
 mod purpose;
 mod record;
 
@@ -22,8 +23,9 @@ use crate::source::schema_of_output;
 pub use clock::{Clock, SystemClock};
 pub use fact::{Decision, Given, HookOutcome, NOBODY, RunEvent, Subject, ToolUse};
 pub use fanout::{Fanout, SinkError, recall};
+pub use kept::{Form, Kept};
 pub use purpose::{Purpose, Role};
-pub use record::{RecordError, read};
+pub use record::{RecordError, read, read_whole};
 
 /// The version of the wire format; within a version, fields and types are only ever added.
 pub const SCHEMA: &str = "tepa.events/1";
@@ -111,6 +113,11 @@ pub trait EventSink: Send {
     /// Takes an event from before the run was resumed. What stores events has it already; what makes one whole of them needs it again.
     fn recall(&mut self, _: &Envelope) -> io::Result<()> {
         Ok(())
+    }
+
+    /// Keeps a text; returns the path below the workspace where it can be read, or nothing where this is not the place for it.
+    fn keep(&mut self, _: &str, _: Form) -> io::Result<Option<String>> {
+        Ok(None)
     }
 
     /// Takes how far a model call has come; not a fact, so nothing keeps it.

@@ -5,10 +5,11 @@
 
 use std::borrow::Cow;
 use std::io::{self, BufRead};
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Envelope, RunEvent, SCHEMA, Wire};
+use super::{Envelope, Kept, RunEvent, SCHEMA, Wire};
 
 /// Why a record cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,16 @@ pub enum RecordError {
     /// It is no record.
     #[error("line {0} of the record is no event")]
     NoEvent(usize),
+    /// An output that it names.
+    #[error("line {line} of the record names the output `{file}`, and that cannot be used")]
+    Output {
+        /// Where.
+        line: usize,
+        /// The name of its file.
+        file: String,
+        /// Why not.
+        source: io::Error,
+    },
     /// There is nothing in it.
     #[error("the record is empty")]
     Empty,
@@ -31,7 +42,19 @@ pub enum RecordError {
 ///
 /// # Errors
 /// The record cannot be read, is of another version, or is none.
-pub fn read(lines: impl BufRead, mut take: impl FnMut(Envelope<'static>)) -> Result<usize, RecordError> {
+pub fn read(lines: impl BufRead, take: impl FnMut(Envelope<'static>)) -> Result<usize, RecordError> {
+    read_whole(lines, |_| Err(io::Error::other("nothing is kept here beside the record")), take)
+}
+
+/// As [`read`], with the outputs that are kept beside the record, as `fetch` returns them.
+///
+/// # Errors
+/// As [`read`], or there is an output that cannot be fetched.
+pub fn read_whole(
+    lines: impl BufRead,
+    mut fetch: impl FnMut(&Kept) -> io::Result<Value>,
+    mut take: impl FnMut(Envelope<'static>),
+) -> Result<usize, RecordError> {
     let mut unknown = 0;
     let mut events = 0;
     let mut lines = lines.lines().enumerate().peekable();
@@ -49,7 +72,16 @@ pub fn read(lines: impl BufRead, mut take: impl FnMut(Envelope<'static>)) -> Res
         }
         events += 1;
         match serde_json::from_value::<Wire<RunEvent>>(value) {
-            Ok(Wire { seq, ts, run_id, redacted, event, .. }) => {
+            Ok(Wire { seq, ts, run_id, redacted, mut event, .. }) => {
+                for output in event.outputs_mut() {
+                    let Some(kept) = Kept::named_by(output) else { continue };
+                    let kept = kept.map_err(|_| RecordError::NoEvent(at + 1))?;
+                    *output = Arc::new(fetch(&kept).map_err(|source| RecordError::Output {
+                        line: at + 1,
+                        file: kept.file(),
+                        source,
+                    })?);
+                }
                 take(Envelope { seq, ts, run_id, event: Cow::Owned(event), redacted, line });
             }
             Err(_) => unknown += 1,

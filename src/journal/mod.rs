@@ -4,6 +4,7 @@
 
 mod gc;
 mod list;
+mod outputs;
 mod record;
 
 use std::fs::{self, File, TryLockError};
@@ -15,13 +16,15 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 
 use crate::error::Error;
-use crate::event::{Envelope, EventSink, RunEvent};
+use crate::event::{Envelope, EventSink, Form, RunEvent};
 use crate::outcome::Effect;
 use crate::persist::Place;
 
+use outputs::Outputs;
+
 pub use gc::{Going, Rule, Shelf};
 pub use list::{Listed, State, list, newest, recorded};
-pub use record::{Whole, open_record, read_whole};
+pub use record::{Whole, open_record, read, read_whole};
 
 /// Where runs are recorded, below the workspace.
 pub const FOLDER: &str = ".tepa/runs";
@@ -66,6 +69,7 @@ pub struct Journal {
     path: PathBuf,
     folder: Dir,
     written: u64,
+    outputs: Outputs,
 }
 
 impl Journal {
@@ -89,7 +93,8 @@ impl Journal {
             io::Result::Ok((held, file))
         };
         let (held, file) = open().map_err(|e| fail(&e))?;
-        Ok(Self { file, path: folder.join(EVENTS), folder: held, written: 0 })
+        let outputs = Outputs::of(&format!("{FOLDER}/{run_id}"));
+        Ok(Self { file, path: folder.join(EVENTS), folder: held, written: 0, outputs })
     }
 
     /// Opens the journal of a run below `root` that broke off, locked, to go on after its first `whole` bytes: the whole lines that were read.
@@ -122,7 +127,8 @@ impl Journal {
             io::Result::Ok((held, file))
         };
         let (held, file) = open().map_err(|e| fail(&e))?;
-        Ok(Self { file, path: folder.join(EVENTS), folder: held, written: whole })
+        let outputs = Outputs::of(&format!("{FOLDER}/{run_id}"));
+        Ok(Self { file, path: folder.join(EVENTS), folder: held, written: whole, outputs })
     }
 
     /// Returns the sink that will write the result beside the events.
@@ -142,15 +148,19 @@ impl EventSink for Journal {
         true
     }
 
+    fn keep(&mut self, text: &str, form: Form) -> io::Result<Option<String>> {
+        let kept = self.outputs.keep(&self.folder, text, form)?;
+        Ok(Some(self.outputs.path(&kept)))
+    }
+
     fn emit(&mut self, envelope: &Envelope) -> io::Result<()> {
         // What is about to change something has to be known of even after the machine has lost its power.
         let is_awaited = matches!(
             *envelope.event,
             RunEvent::ToolStarted { effect: Effect::Writes, .. } | RunEvent::RunCompleted { .. }
         );
-        let mut line = String::with_capacity(envelope.line.len() + 1);
-        line.push_str(&envelope.line);
-        line.push('\n');
+        let line = self.outputs.line(&self.folder, envelope)?;
+        let line = format!("{line}\n");
         self.file.write_all(line.as_bytes())?;
         self.written += line.len() as u64;
         if is_awaited {

@@ -4,11 +4,11 @@
 //! nobody writes to would wait for ever, and so is one that is too large.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Take};
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Take};
 use std::path::Path;
 
-use super::EVENTS;
-use crate::event::{self, Envelope, RecordError};
+use super::{EVENTS, outputs};
+use crate::event::{self, Envelope, Kept, RecordError};
 
 /// The largest record that is read, in bytes.
 pub(super) const MOST: u64 = 1 << 30;
@@ -35,6 +35,19 @@ pub fn open_record(folder: &Path) -> io::Result<Take<File>> {
     Ok(File::open(path)?.take(MOST))
 }
 
+/// Hands every event of `record`, which is in `folder`, to `take` with the outputs that are kept beside it; returns how many facts there are
+/// that this program does not know.
+///
+/// # Errors
+/// The record cannot be read, is of another version, or is none; an output is not there or not what it was.
+pub fn read(
+    folder: &Path,
+    record: Take<File>,
+    take: impl FnMut(Envelope<'static>),
+) -> Result<usize, RecordError> {
+    event::read_whole(BufReader::new(record), |kept| outputs::fetch(folder, kept), take)
+}
+
 /// A record as far as its lines are whole.
 #[derive(Debug)]
 pub struct Whole {
@@ -49,13 +62,14 @@ pub struct Whole {
 /// Reads the events of the run that is recorded in `folder`; a last line without its end is left out.
 ///
 /// # Errors
-/// The record cannot be read, is of another version, or is none.
+/// As [`read`].
 pub fn read_whole(folder: &Path) -> Result<Whole, RecordError> {
     let mut text = Vec::new();
     open_record(folder)?.read_to_end(&mut text)?;
     let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let mut events = Vec::new();
-    let unknown = event::read(&text[..end], |envelope| events.push(envelope))?;
+    let fetch = |kept: &Kept| outputs::fetch(folder, kept);
+    let unknown = event::read_whole(&text[..end], fetch, |envelope| events.push(envelope))?;
     Ok(Whole { events, unknown, bytes: end as u64 })
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Source of the rules: the seeds' pipeline document, "Evaluator".
 
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
@@ -12,8 +13,9 @@ use super::estimate::Call;
 use super::jury::Jury;
 use super::llm::Question;
 use super::planner::said;
+use super::room::Piece;
 use super::run::{Run, Stop};
-use super::shown;
+use super::shown::{self, Material};
 use crate::event::Role;
 use crate::evidence::Bundle;
 use crate::hook::EvaluatorInput;
@@ -129,16 +131,28 @@ fn question(
     let cycle = run.read(super::state::RunState::cycle);
     let mark =
         |place: &[&str]| run.pipeline.nonces.of(&[&["judge", cycle.to_string().as_str()], place].concat());
+    let scratchpad = shown::entries_for_judge(&input.scratchpad);
+    let said: Vec<_> = input
+        .results
+        .iter()
+        .map(|result| (shown::output(&result.output), result.error.as_deref().map(shown::error)))
+        .collect();
+    let all = said.iter().flat_map(|(output, error)| [output.as_deref(), error.as_deref()]).flatten();
+    let most = run.room(all.chain([&*scratchpad]));
+    // Whom the executor trusts is nothing to the judge.
+    let shown_of = |kind: &str, step: &str, text: Cow<'_, str>| {
+        json!(Material::of("step-result", mark(&[kind, step]), Piece::of(text, most)))
+    };
     let results: Vec<Value> = input
         .results
         .iter()
-        .map(|result| {
-            let error = result.error.as_ref();
+        .zip(said)
+        .map(|(result, (output, error))| {
             json!({
                 "stepId": result.step_id,
                 "status": result.status,
-                "output": shown::output_for_judge(&result.output, mark(&["output", &result.step_id])),
-                "error": error.map(|error| shown::error_for_judge(error, mark(&["error", &result.step_id]))),
+                "output": output.map(|output| shown_of("output", &result.step_id, output.into())),
+                "error": error.map(|error| shown_of("error", &result.step_id, error)),
                 "tokensUsed": result.tokens_used,
                 "durationMs": result.duration_ms,
             })
@@ -159,7 +173,7 @@ fn question(
         "facts": facts,
         "criteria": shown::criteria(criteria),
         "checks": run.read(|state| shown::checks(state.checks_of_cycle(), |at| mark(&["check", &at.to_string()]))),
-        "scratchpad": shown::scratchpad_for_judge(&input.scratchpad, mark(&["scratchpad"])),
+        "scratchpad": shown::scratchpad(Piece::of(scratchpad, most), mark(&["scratchpad"])),
     });
     run.opening(Role::Evaluator, &task, Template::EvaluatorUser, slots)
 }

@@ -21,6 +21,7 @@ mod protect;
 mod recall;
 mod reserve;
 mod resume;
+mod room;
 mod run;
 mod shown;
 pub mod state;

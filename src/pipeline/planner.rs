@@ -144,12 +144,13 @@ fn question(run: &Run<'_>, input: &PlannerInput) -> Result<Message, Stop> {
         return run.opening(Role::Planner, &task, Template::PlannerUser, json!({}));
     }
     let mark = |piece: &str| run.pipeline.nonces.of(&[piece, &cycle.to_string()]);
-    let scratchpad = run.texts.scratchpad(&scratchpad);
+    let scratchpad = run.texts.scratchpad(&scratchpad, |text, form| run.keep(text, form))?;
+    let most = run.room([&**scratchpad]);
     let feedback = input.feedback.as_ref();
     let feedback = feedback.map(|feedback| shown::Material::of("feedback", mark("feedback"), feedback));
     let slots = json!({
         "last_cycle": cycle - 1,
-        "scratchpad": shown::scratchpad(&*scratchpad, mark("planner")),
+        "scratchpad": shown::scratchpad(run.piece(&scratchpad, most)?, mark("planner")),
         "feedback": feedback.unwrap_or_else(|| shown::Material::plain("(none)")),
     });
     run.opening(Role::Planner, &task, Template::PlannerReviseUser, slots)

@@ -14,7 +14,7 @@ use super::resume::Unfinished;
 use super::state::RunState;
 use super::texts::Texts;
 use super::turn::Course;
-use crate::event::{Fanout, Purpose, RunEvent};
+use crate::event::{Fanout, Form, Purpose, RunEvent};
 use crate::evidence::CheckError;
 use crate::hook::{CycleMeta, HookFault, Point, Replaced};
 use crate::outcome::{Caution, LogEntry, LogLevel, Reason, Usage};
@@ -218,6 +218,12 @@ impl<'p> Run<'p> {
                 tokens_used: Some(about.tokens_used),
             },
         })
+    }
+
+    /// Puts a text where it can be read later; returns where that is, unless nothing of this run is kept.
+    pub(super) fn keep(&self, text: &str, form: Form) -> Result<Option<String>, Stop> {
+        let kept = self.lock().fanout.keep(text, form);
+        kept.map_err(|e| Stop::new(Reason::JournalError, e.to_string()))
     }
 
     /// Shows how far a model call has come.

@@ -7,7 +7,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::criteria::Criterion;
+use super::room::{Cut, Piece};
 use crate::config::Models;
+use crate::event::Form;
 use crate::outcome::{CheckResult, Entries, Evidence, Part};
 use crate::prompt::{ExpectedOutput, Prompt};
 use crate::text;
@@ -21,6 +23,9 @@ const OUTPUT_LIMIT: usize = 500;
 const SUMMARY_HEAD: usize = 1500;
 const SUMMARY_TAIL: usize = 500;
 
+/// The key in a step of `_execution_summary` that says where its whole output is.
+const WHOLE_OUTPUT: &str = "wholeOutput";
+
 /// What stands in the place of a map without keys.
 const NOTHING: &str = "(empty)";
 
@@ -32,12 +37,15 @@ pub(super) struct Material<'t> {
     kind: &'static str,
     tool: Option<String>,
     content: Cow<'t, str>,
+    /// What there was no room for.
+    cut: Option<Cut<'t>>,
 }
 
 impl<'t> Material<'t> {
     /// Returns text in an envelope with this mark, which was shown to nobody before the text was finished.
-    pub(super) fn of(kind: &'static str, mark: String, content: impl Into<Cow<'t, str>>) -> Self {
-        Self { mark: Some(mark), kind, tool: None, content: content.into() }
+    pub(super) fn of(kind: &'static str, mark: String, content: impl Into<Piece<'t>>) -> Self {
+        let Piece { content, cut } = content.into();
+        Self { mark: Some(mark), kind, tool: None, content, cut }
     }
 
     /// Returns what tools returned; without an envelope if all of them are trusted.
@@ -45,14 +53,15 @@ impl<'t> Material<'t> {
         tools: &[String],
         trusted: &[String],
         mark: String,
-        content: impl Into<Cow<'t, str>>,
+        content: impl Into<Piece<'t>>,
     ) -> Self {
         if tools.is_empty() {
             return Self::of("step-result", mark, content);
         }
         let bare = tools.iter().all(|tool| trusted.contains(tool));
         let tool = Some(attribute(&tools.join(", ")));
-        Self { mark: (!bare).then_some(mark), kind: "tool-result", tool, content: content.into() }
+        let whole = Self::of("tool-result", mark, content);
+        Self { mark: whole.mark.filter(|_| !bare), tool, ..whole }
     }
 
     /// Returns a passage that somebody else wrote, with where it was found.
@@ -66,7 +75,7 @@ impl<'t> Material<'t> {
 
     /// Returns tepa's own words, which need no envelope.
     pub(super) fn plain(content: impl Into<Cow<'t, str>>) -> Self {
-        Self { mark: None, kind: "", tool: None, content: content.into() }
+        Self { mark: None, kind: "", tool: None, content: content.into(), cut: None }
     }
 }
 
@@ -90,20 +99,34 @@ pub(super) fn map<'v>(map: impl IntoIterator<Item = (&'v String, &'v Value)>) ->
     if map.is_empty() { NOTHING.to_owned() } else { pretty(&map) }
 }
 
-/// Returns `_execution_summary` as it is shown: long outputs of the last cycle's steps are cut.
-pub(super) fn summary(whole: &Value) -> Value {
-    let cut = |(key, value): (&String, &Value)| {
-        let text = (key == "output").then(|| self::value(value));
-        let cut = text.as_ref().map(|text| text::head_tail(text, SUMMARY_HEAD, SUMMARY_TAIL));
-        let shown = match cut {
-            Some(Cow::Owned(cut)) => Value::String(cut),
-            _ => value.clone(),
-        };
-        (key.clone(), shown)
+/// Returns `_execution_summary` as it is shown: long outputs of the last cycle's steps are cut, each with where `place` says that it is.
+///
+/// # Errors
+/// Those of `place`.
+pub(super) fn summary<E>(
+    whole: &Value,
+    place: impl Fn(&str, Form) -> Result<Option<String>, E>,
+) -> Result<Value, E> {
+    let Some(steps) = whole.as_array() else { return Ok(whole.clone()) };
+    let step = |step: &Value| {
+        let mut shown = Map::new();
+        let Some(step) = step.as_object() else { return Ok(step.clone()) };
+        for (key, value) in step {
+            let text = if key == "output" { self::value(value) } else { Cow::Borrowed("") };
+            match text::head_tail(&text, SUMMARY_HEAD, SUMMARY_TAIL) {
+                Cow::Owned(cut) => {
+                    shown.insert(key.clone(), cut.into());
+                    let place = place(&text, if value.is_string() { Form::Text } else { Form::Json })?;
+                    shown.extend(place.map(|place| (WHOLE_OUTPUT.to_owned(), place.into())));
+                }
+                Cow::Borrowed(_) => {
+                    shown.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        Ok(Value::Object(shown))
     };
-    let step =
-        |step: &Value| step.as_object().map_or_else(|| step.clone(), |step| step.iter().map(cut).collect());
-    whole.as_array().map_or_else(|| whole.clone(), |steps| steps.iter().map(step).collect())
+    steps.iter().map(step).collect()
 }
 
 /// Returns the scratchpad with this in the place of `_execution_summary`.
@@ -115,20 +138,20 @@ pub(super) fn entries(entries: &Entries, summary: Option<&Value>) -> String {
 }
 
 /// Returns the text of a scratchpad as models see it.
-pub(super) fn scratchpad<'t>(text: impl Into<Cow<'t, str>>, mark: String) -> Material<'t> {
+pub(super) fn scratchpad<'t>(text: impl Into<Piece<'t>>, mark: String) -> Material<'t> {
     let text = text.into();
-    if text == NOTHING { Material::plain(text) } else { Material::of("scratchpad", mark, text) }
+    if text.content == NOTHING { Material::plain(NOTHING) } else { Material::of("scratchpad", mark, text) }
 }
 
 /// Returns the scratchpad as the judge sees it: the last cycle's steps have a section of their own.
-pub(super) fn scratchpad_for_judge(entries: &Entries, mark: String) -> Material<'static> {
+pub(super) fn entries_for_judge(entries: &Entries) -> String {
     let others = entries.iter().filter(|(key, _)| *key != EXECUTION_SUMMARY);
-    scratchpad(map(others.map(|(key, value)| (key, &**value))), mark)
+    map(others.map(|(key, value)| (key, &**value)))
 }
 
-/// Returns a step's error as the judge sees it: it may quote what a tool read.
-pub(super) fn error_for_judge(error: &str, mark: String) -> Material<'_> {
-    Material::of("step-result", mark, text::truncate(error, OUTPUT_LIMIT))
+/// Returns a step's error as far as the judge sees it: at most 500 characters.
+pub(super) fn error(error: &str) -> Cow<'_, str> {
+    text::truncate(error, OUTPUT_LIMIT)
 }
 
 /// Returns the expected output: its sentence, or one block per artifact with its criteria as a checklist.
@@ -167,11 +190,6 @@ pub(super) fn words(output: &Value) -> Vec<String> {
         Value::Object(map) => map.values().flat_map(words).collect(),
         other => vec![other.to_string()],
     }
-}
-
-/// Returns a step's output as the judge sees it; whom the executor trusts is nothing to the judge.
-pub(super) fn output_for_judge(of: &Value, mark: String) -> Option<Material<'static>> {
-    output(of).map(|output| Material::of("step-result", mark, output))
 }
 
 /// Returns evidence as the judge sees it; `mark` makes the mark of one of its parts.
@@ -273,8 +291,7 @@ mod tests {
 
     #[test]
     fn a_long_output_is_cut_for_the_judge() {
-        let shown = output_for_judge(&json!("x".repeat(600)), "m".into()).unwrap();
-        assert_eq!(shown.content.matches('x').count(), 499);
-        assert_eq!(output_for_judge(&Value::Null, "m".into()), None);
+        assert_eq!(output(&json!("x".repeat(600))).unwrap().matches('x').count(), 499);
+        assert_eq!(output(&Value::Null), None);
     }
 }

@@ -382,25 +382,28 @@ fn message(run: &Run<'_>, step: &Step, earlier: &[(&str, Text)]) -> Result<Messa
         let slots = json!({"goal": prompt.goal, "context": shown::map(&prompt.context)});
         run.render(Template::ExecutorTask, slots).map(Arc::from)
     })?;
-    let scratchpad = run.texts.scratchpad(&scratchpad);
-    let outputs: Vec<Text> = inputs.iter().map(|(id, _, output)| run.texts.output(id, output)).collect();
+    let scratchpad = run.texts.scratchpad(&scratchpad, |text, form| run.keep(text, form))?;
+    let outputs: Vec<Arc<Text>> = inputs.iter().map(|(id, _, output)| run.texts.output(id, output)).collect();
     let mark = |place: &[&str]| run.pipeline.nonces.of(&[&["step", cycle.as_str()], place].concat());
     let trusted = &run.pipeline.config.trusted_tools;
-    let inputs = inputs.iter().zip(&outputs).map(|((id, tools, _), text)| Output {
-        of: id,
-        output: Material::returned(tools, trusted, mark(&["output", id]), &**text),
+    let texts = outputs.iter().map(|text| &***text).chain(earlier.iter().map(|(_, text)| &**text));
+    let most = run.room(texts.chain([&**scratchpad]));
+    let inputs = inputs.iter().zip(&outputs).map(|((id, tools, _), text)| {
+        let text = run.piece(text, most)?;
+        Ok(Output { of: id, output: Material::returned(tools, trusted, mark(&["output", id]), text) })
     });
     let returned = earlier.iter().enumerate().map(|(at, (tool, text))| {
         let mark = mark(&["tool", &step.id, &at.to_string()]);
-        Output { of: tool, output: Material::returned(&[(*tool).to_owned()], trusted, mark, &**text) }
+        let text = run.piece(text, most)?;
+        Ok(Output { of: tool, output: Material::returned(&[(*tool).to_owned()], trusted, mark, text) })
     });
     // What a model has seen the mark of may write it: whatever can still change has a mark for each question.
     let asked = mark(&["scratchpad", &step.id, &earlier.len().to_string()]);
     let told = Told {
         step,
-        scratchpad: shown::scratchpad(&*scratchpad, asked),
-        inputs: inputs.collect(),
-        earlier: returned.collect(),
+        scratchpad: shown::scratchpad(run.piece(&scratchpad, most)?, asked),
+        inputs: inputs.collect::<Result<_, Stop>>()?,
+        earlier: returned.collect::<Result<_, Stop>>()?,
     };
     run.opening(Role::Executor, &task, Template::ExecutorStep, &told)
 }

@@ -1,19 +1,19 @@
 //! Owns the reading of a report from the recorded events of a run.
 
-use std::io::BufRead;
-
 use super::fold::Report;
-use crate::event::{self, RecordError};
+use crate::event::{Envelope, RecordError};
 use crate::text;
 
 impl Report {
-    /// Returns the report of recorded events.
+    /// Returns the report of the events that `read` hands on; it returns how many facts there are that this program does not know.
     ///
     /// # Errors
-    /// The record cannot be read, is of another version, or is none.
-    pub fn read(lines: impl BufRead) -> Result<Self, RecordError> {
+    /// The record cannot be read.
+    pub fn read(
+        read: impl FnOnce(&mut dyn FnMut(Envelope<'static>)) -> Result<usize, RecordError>,
+    ) -> Result<Self, RecordError> {
         let mut report = Self::default();
-        let unknown = event::read(lines, |envelope| report.apply(&envelope))?;
+        let unknown = read(&mut |envelope| report.apply(&envelope))?;
         if unknown > 0 {
             let facts = text::plural("fact", unknown);
             report.warnings.push(format!("the record holds {facts} that this tepa does not know"));

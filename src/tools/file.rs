@@ -1,19 +1,23 @@
-//! Owns `file_read` and `file_write`: whole text files of the workspace.
+//! Owns `file_read` and `file_write`: text files of the workspace, whole or a part.
 //!
 //! A file that is not valid in its encoding is refused: what a model reads is what the file says.
 
-use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Number, json};
 
 use super::blocking::{Wanted, aside};
+use super::parameter::whole;
 use crate::text;
-use crate::tool::ParameterType::String as Text;
+use crate::tool::ParameterType::{Number as Count, String as Text};
 use crate::tool::{Effect, Tool, ToolContext, ToolError, ToolSchema};
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// Largest file that `file_read` returns; more would drown a model's context several times over.
 const LARGEST: u64 = 4 << 20;
+
+/// The smallest part of a file: the longest character.
+const SHORTEST: u64 = 4;
 
 /// How much of a file is searched for the NUL bytes that give a binary file away.
 const SNIFFED: usize = 8 << 10;
@@ -41,6 +45,8 @@ pub(super) struct FileRead;
 pub(super) struct ReadArgs {
     path: String,
     encoding: String,
+    offset: Option<Number>,
+    limit: Option<Number>,
 }
 
 impl Tool for FileRead {
@@ -51,8 +57,8 @@ impl Tool for FileRead {
     fn schema(&self) -> ToolSchema {
         ToolSchema::new(
             Self::NAME,
-            "Reads one text file (source code, configuration, notes, data) and returns its whole content as a string. \
-             Binary files and files over 4 MiB are refused.",
+            "Reads one text file (source code, configuration, notes, data) and returns its whole content as a string, or a part of it. \
+             Binary files and more than 4 MiB at once are refused.",
         )
         .required(
             "path",
@@ -65,6 +71,8 @@ impl Tool for FileRead {
             "Encoding of the file as a WHATWG label, such as `utf-8`, `windows-1252` or `utf-16le`.",
             json!(USUAL),
         )
+        .optional("offset", Count, "Byte at which to begin, from 0; what is left of a character there is left out.")
+        .optional("limit", Count, "How many bytes to read at most, at least 4; without it everything from `offset` on.")
     }
 
     fn effect(&self) -> Effect {
@@ -72,10 +80,19 @@ impl Tool for FileRead {
     }
 
     async fn call(&self, args: ReadArgs, context: &ToolContext) -> Result<String, ToolError> {
+        let part = Part {
+            offset: args.offset.as_ref().map_or(Ok(0), |offset| whole("offset", offset, 0))?,
+            limit: args.limit.as_ref().map(|limit| whole("limit", limit, SHORTEST)).transpose()?,
+        };
         let read = move |workspace: &Workspace, _: &Wanted| {
-            read_text(workspace, &args.path, &args.encoding, LARGEST).map_err(|error| match error {
+            let text = if part == Part::default() {
+                read_text(workspace, &args.path, &args.encoding, LARGEST)
+            } else {
+                read_part(workspace, &args.path, &args.encoding, part)
+            };
+            text.map_err(|error| match error {
                 ReadError::Workspace(error @ WorkspaceError::TooLarge { .. }) => ToolError::new(format!(
-                    "{error}: read a part of it with `shell_execute`, or its first entries with `data_parse` and `preview`"
+                    "{error}: read a part of it with `offset` and `limit`, or its first entries with `data_parse` and `preview`"
                 )),
                 other => ToolError::new(other.to_string()),
             })
@@ -107,17 +124,63 @@ pub(super) fn read_text(
     label: &str,
     limit: u64,
 ) -> Result<String, ReadError> {
-    let named = Encoding::for_label_no_replacement(label.as_bytes()).ok_or_else(|| ReadError::Label {
-        label: label.to_owned(),
-        meant: text::did_you_mean(label, COMMON),
-    })?;
+    let named = named(label)?;
     let bytes = workspace.read(path, limit)?;
-    let encoding = Encoding::for_bom(&bytes).map_or(named, |(marked, _)| marked);
-    let wide = [UTF_16LE, UTF_16BE].contains(&encoding);
-    if !wide && bytes.iter().take(SNIFFED).any(|byte| *byte == 0) {
+    decode(&bytes, Encoding::for_bom(&bytes).map_or(named, |(marked, _)| marked), path)
+}
+
+/// The bytes of a file that are wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Part {
+    offset: u64,
+    limit: Option<u64>,
+}
+
+/// Returns the text of a part of a file, without what is left of characters at its ends.
+fn read_part(workspace: &Workspace, path: &str, label: &str, part: Part) -> Result<String, ReadError> {
+    let named = named(label)?;
+    let mark = workspace.part(path, 0, 3)?;
+    let encoding = Encoding::for_bom(&mark).map_or(named, |(marked, _)| marked);
+    // Two bytes belong together.
+    let even = |number: u64| if is_wide(encoding) { number / 2 * 2 } else { number };
+    let (offset, limit) = (even(part.offset), even(part.limit.unwrap_or(LARGEST + 1).min(LARGEST + 1)));
+    let bytes = workspace.part(path, offset, limit)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(WorkspaceError::TooLarge { path: path.to_owned(), limit: LARGEST }.into());
+    }
+    let mut whole = bytes.as_slice();
+    if encoding == UTF_8 {
+        let begun = if offset == 0 {
+            0
+        } else {
+            whole.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count()
+        };
+        whole = &whole[begun..];
+        if let Err(fault) = std::str::from_utf8(whole)
+            && fault.error_len().is_none()
+            && bytes.len() as u64 == limit
+        {
+            whole = &whole[..fault.valid_up_to()];
+        }
+    }
+    decode(whole, encoding, path)
+}
+
+fn named(label: &str) -> Result<&'static Encoding, ReadError> {
+    Encoding::for_label_no_replacement(label.as_bytes())
+        .ok_or_else(|| ReadError::Label { label: label.to_owned(), meant: text::did_you_mean(label, COMMON) })
+}
+
+fn is_wide(encoding: &'static Encoding) -> bool {
+    [UTF_16LE, UTF_16BE].contains(&encoding)
+}
+
+/// Returns the text that `bytes` are, without a byte order mark.
+fn decode(bytes: &[u8], encoding: &'static Encoding, path: &str) -> Result<String, ReadError> {
+    if !is_wide(encoding) && bytes.iter().take(SNIFFED).any(|byte| *byte == 0) {
         return Err(ReadError::Binary { path: path.to_owned() });
     }
-    let (content, malformed) = encoding.decode_with_bom_removal(&bytes);
+    let (content, malformed) = encoding.decode_with_bom_removal(bytes);
     if malformed {
         let others =
             ["windows-1252", USUAL].into_iter().filter(|other| *other != encoding.name().to_lowercase());
@@ -212,6 +275,33 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_part_is_returned_in_whole_characters() {
+        let trial = Trial::new();
+        trial.file("a", "größer als alles");
+        trial.file("wide", b"\xff\xfea\0\xdf\0b\0");
+        trial.file("large", vec![b'x'; (4 << 20) + 9]);
+        trial.file("odd", b"gr\xc3");
+        for (params, part) in [
+            (json!({"path": "a", "offset": 3}), "ßer als alles"),
+            (json!({"path": "a", "limit": 5}), "grö"),
+            (json!({"path": "a", "offset": 7, "limit": 6}), "r als "),
+            (json!({"path": "a", "offset": 99}), ""),
+            (json!({"path": "wide", "offset": 5, "limit": 5}), "ßb"),
+            (json!({"path": "large", "offset": 4 << 20}), "xxxxxxxxx"),
+        ] {
+            assert_eq!(read(&trial, params.clone()).await, Ok(json!(part)), "{params}");
+        }
+        for (params, fault) in [
+            (json!({"path": "large", "offset": 1}), "`large` is larger than 4.2 MB"),
+            (json!({"path": "a", "limit": 3}), "`limit` must be a whole number of at least 4"),
+            (json!({"path": "odd", "offset": 1}), "`odd` is not valid UTF-8"),
+        ] {
+            let refused = read(&trial, params).await.unwrap_err();
+            assert!(refused.starts_with(fault), "{refused}");
+        }
+    }
+
+    #[tokio::test]
     async fn what_is_not_text_in_its_encoding_is_refused() {
         let trial = Trial::new();
         trial.file("latin", b"gr\xf6\xdfer");
@@ -252,7 +342,7 @@ mod tests {
             ("folder", "`folder` is a folder, not a file"),
             (
                 "large",
-                "`large` is larger than 4.2 MB: read a part of it with `shell_execute`, \
+                "`large` is larger than 4.2 MB: read a part of it with `offset` and `limit`, \
                  or its first entries with `data_parse` and `preview`",
             ),
         ];

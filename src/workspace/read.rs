@@ -35,6 +35,14 @@ impl Workspace {
         if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
     }
 
+    /// Returns at most `limit` bytes of a regular file from `offset` on.
+    pub fn part(&self, path: &str, offset: u64, limit: u64) -> Result<Vec<u8>, WorkspaceError> {
+        let mut file = self.open_file(path)?;
+        let mut bytes = Vec::new();
+        let read = file.seek(SeekFrom::Start(offset)).and_then(|_| file.take(limit).read_to_end(&mut bytes));
+        read.map(|_| bytes).map_err(|e| WorkspaceError::of("read", path, e))
+    }
+
     /// Returns size and hash of a regular file.
     pub fn digest(&self, path: &str) -> Result<Digest, WorkspaceError> {
         let file = self.open_file(path)?;

@@ -304,7 +304,9 @@ impl RunState {
     fn end_call(&mut self, step: &str, wrote: &[String]) {
         self.written.extend(wrote.iter().map(|path| (path.clone(), step.to_owned())));
         let (_, observed) = self.under_way.remove(step).unwrap_or_default();
-        observed.into_iter().for_each(|observed| self.observe(observed));
+        for observed in observed {
+            self.observe(observed);
+        }
     }
 
     /// Takes what a call of a tool observed; what nobody is at work on counts at once.

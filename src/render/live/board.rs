@@ -1,9 +1,9 @@
 //! Owns what moves on the screen: the list of steps, and a spinner for whoever thinks.
 //!
 //! The list stays in the order in which steps run. What has ended at its top becomes fixed text and scrolls away with
-//! the rest, so a plan that is longer than the screen still shows where it is.
+//! the rest, so a plan that is longer than the screen still shows where it is. What there is no room for is not drawn: every event draws all rows.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
@@ -30,7 +30,13 @@ pub(super) struct Board {
     width: usize,
     color: bool,
     turning: bool,
-    rows: Vec<Row>,
+    rows: VecDeque<Row>,
+    /// How many rows there is room for.
+    room: usize,
+    /// How many rows are drawn, from the first.
+    drawn: usize,
+    /// Whether the screen belongs to somebody else.
+    away: bool,
     columns: Columns,
     thinker: Option<(ProgressBar, &'static str)>,
 }
@@ -46,7 +52,14 @@ impl Board {
     /// Returns an empty board; `turning` spinners need a clock, still ones do not.
     pub(super) fn new(bars: MultiProgress, width: usize, color: bool, turning: bool) -> Self {
         let columns = Columns::fitting(&[], width, color);
-        Self { bars, width, color, turning, rows: Vec::new(), columns, thinker: None }
+        let rows = VecDeque::new();
+        Self { bars, width, color, turning, rows, room: 0, drawn: 0, away: false, columns, thinker: None }
+    }
+
+    /// Takes how many rows there is room for.
+    pub(super) fn make_room(&mut self, rows: usize) {
+        self.room = rows;
+        self.fill();
     }
 
     /// Shows that somebody thinks.
@@ -72,6 +85,7 @@ impl Board {
         for row in &self.rows {
             self.bars.remove(&row.bar);
         }
+        (self.drawn, self.away) = (0, true);
     }
 
     /// Shows the steps of a plan, none of which has started.
@@ -79,6 +93,7 @@ impl Board {
         for row in self.rows.drain(..) {
             self.bars.remove(&row.bar);
         }
+        (self.drawn, self.away) = (0, false);
         self.columns = Columns::fitting(steps, self.width, self.color);
         for step in steps {
             self.add(step.clone());
@@ -172,14 +187,25 @@ impl Board {
                 lines.extend(self.columns.closed(&row.step, ending));
             }
         }
+        self.drawn = self.drawn.saturating_sub(count);
+        self.fill();
         lines
     }
 
     fn add(&mut self, step: Step) {
-        let bar = self.bars.add(ProgressBar::no_length().with_style(still()));
-        let row = Row { step, progress: Progress::Waiting, bar };
-        row.draw(&self.columns);
-        self.rows.push(row);
+        let bar = ProgressBar::hidden().with_style(still());
+        self.rows.push_back(Row { step, progress: Progress::Waiting, bar });
+        self.fill();
+    }
+
+    /// Draws the rows that there is room for by now.
+    fn fill(&mut self) {
+        let room = if self.away { 0 } else { self.room };
+        for row in self.rows.iter().take(room).skip(self.drawn) {
+            self.bars.add(row.bar.clone());
+            row.draw(&self.columns);
+            self.drawn += 1;
+        }
     }
 
     fn spin(&self, bar: &ProgressBar) {

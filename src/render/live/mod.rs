@@ -57,8 +57,9 @@ impl Live {
         Self { bars, screen, board, words: Words::new(style.level), page }
     }
 
-    /// Takes the width that the terminal has by now.
+    /// Takes the size that the terminal has by now.
     fn fit(&mut self) {
+        self.board.make_room(self.screen.height().into());
         let width = usable(self.screen.width());
         if width != self.page.width {
             self.page.width = width;
