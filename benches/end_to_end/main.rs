@@ -119,8 +119,8 @@ impl Subject {
     /// Ten times the steps must not be much more than ten times the work.
     fn growth(&self) -> Measured<()> {
         for (shape, name) in [(Shape::Apart, "apart"), (Shape::Chain, "in a chain")] {
-            let few = self.run(3, shape, 100, Duration::ZERO, &[])?;
-            let many = self.run(2, shape, 1_000, Duration::ZERO, &[])?;
+            let few = self.run(5, shape, 100, Duration::ZERO, &[])?;
+            let many = self.run(3, shape, 1_000, Duration::ZERO, &[])?;
             let row = |of: &str, unit: &str, of_run: fn(&Ran) -> f64| {
                 let what = format!("1,000 steps {name}, {of}");
                 row(&what, of_run(&many), 11.0 * of_run(&few), &format!("{unit}, 11 times 100 steps"));

@@ -159,6 +159,8 @@ impl Report {
             }
             RunEvent::Warning { message, .. } => self.warnings.push(message.clone()),
             RunEvent::RunCompleted { result } => self.result = Some((**result).clone()),
+            // It goes on: what was its end is none.
+            RunEvent::RunResumed { .. } => self.result = None,
             event => {
                 if let Some(cycle) = self.cycles.last_mut() {
                     cycle.apply(event, ts);

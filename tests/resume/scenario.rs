@@ -34,7 +34,7 @@ enum Entry {
 /// Calls of tools that change something, in the order in which they were made.
 type Calls = Arc<Mutex<Vec<(String, String)>>>;
 
-pub struct Scenario {
+pub(crate) struct Scenario {
     name: String,
     prompt: String,
     replies: String,
@@ -60,7 +60,7 @@ struct Ended {
 
 impl Scenario {
     /// Returns the scenario in a folder, unless nothing runs in it.
-    pub fn load(folder: &Path) -> Option<Self> {
+    pub(crate) fn load(folder: &Path) -> Option<Self> {
         let read = |file: &str| fs::read_to_string(folder.join(file)).ok();
         let prompt = read("prompt.yaml")?;
         let mut config = json!({});
@@ -109,12 +109,12 @@ impl Scenario {
             .then_some(scenario)
     }
 
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// Cuts the record at every event; returns how many cuts that were, and how many of them in a call that may have changed something.
-    pub fn cut_everywhere(&self) -> (usize, usize) {
+    pub(crate) fn cut_everywhere(&self) -> (usize, usize) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (moments, whole) = runtime.block_on(self.run());
         let mut cut_off = 0;
