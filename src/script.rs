@@ -77,6 +77,12 @@ impl Scripts {
         files.chain(&self.ways_out).map(PathBuf::as_path)
     }
 
+    /// Leaves out what is in none of these places: it was not there when the run began.
+    pub fn retain(&mut self, is_known: impl Fn(&Path) -> bool) {
+        self.files.retain(|_, script| script.places.iter().all(|place| is_known(place)));
+        self.ways_out.retain(|place| is_known(place));
+    }
+
     /// Puts the files into a folder of their own in `parent`, or says why that cannot be done.
     pub fn unpack(&self, parent: &Path) -> Result<Copies, String> {
         if self.files.is_empty() {

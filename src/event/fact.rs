@@ -141,6 +141,9 @@ pub enum RunEvent {
     BaselineTaken {
         /// By the path as the prompt names it: each file with its mode and hash.
         unchanged: BTreeMap<String, Marks>,
+        /// The files that commands of checks name and that were there; relative to the folder that the run works in, where they lie in it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        scripts: Vec<String>,
         /// The SHA-256 of the state of all protected files: a run that is resumed has to find it again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         protected: Option<String>,

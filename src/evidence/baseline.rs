@@ -60,6 +60,13 @@ impl Baseline {
         self
     }
 
+    /// Leaves out the scripts that are in none of these places.
+    #[must_use]
+    pub fn with_scripts(mut self, is_known: impl Fn(&Path) -> bool) -> Self {
+        self.scripts.retain(is_known);
+        self
+    }
+
     /// Returns the expected files that are text, as they can be written down.
     pub fn texts(&self) -> BTreeMap<String, String> {
         let text = |(path, content): (&String, &Vec<u8>)| {

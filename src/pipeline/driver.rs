@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use futures_util::FutureExt as _;
 
 use super::cancel::Cancel;
 use super::estimate::{self, Limit};
-use super::protect::{Began, Guard};
+use super::protect::{Began, Guard, within};
 use super::recall::Recalled;
 use super::resume::{Interrupted, Unlogged};
 use super::run::{Run, Stop, millis};
@@ -132,7 +131,12 @@ impl Pipeline {
         let recall = || {
             run.start()?;
             if !unchanged.is_empty() {
-                run.emit(&RunEvent::BaselineTaken { unchanged, protected: None, before: BTreeMap::new() })?;
+                run.emit(&RunEvent::BaselineTaken {
+                    unchanged,
+                    scripts: Vec::new(),
+                    protected: None,
+                    before: BTreeMap::new(),
+                })?;
             }
             run.emit(&execution)
         };
@@ -253,15 +257,10 @@ impl Run<'_> {
             tools: pipeline.tools.names(),
             given: self.given.clone().map(|plan| event::Given { plan, replan: self.replan }),
             asks: pipeline.approval.subjects(),
-            protects: pipeline.protected.iter().map(|path| self.within(path)).collect(),
+            protects: pipeline.protected.iter().map(|path| within(pipeline.workspace.root(), path)).collect(),
             replies: pipeline.replies.clone(),
         })?;
         self.confine()
-    }
-
-    /// Returns a path as the record has it: relative to the folder that the run works in, where it lies in it.
-    fn within(&self, path: &Path) -> String {
-        path.strip_prefix(self.pipeline.workspace.root()).unwrap_or(path).to_string_lossy().into_owned()
     }
 
     /// Says what is in force, and what makes the verdict worth less.

@@ -34,7 +34,7 @@ pub(super) async fn start(run: &Run<'_>) -> Result<(), Stop> {
     run.texts.forget_outputs();
     let began = run.guard.ready().await?;
     if run.read(super::state::RunState::cycle) == 1
-        && let Some(event) = began.event().filter(|_| !run.baseline_known)
+        && let Some(event) = began.event(run.pipeline.workspace.root()).filter(|_| !run.baseline_known)
     {
         run.emit(&event)?;
     }

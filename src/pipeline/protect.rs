@@ -17,11 +17,18 @@ use crate::prompt::Prompt;
 use crate::seal::{Marks, Pattern, Seals};
 use crate::workspace::Workspace;
 
+/// Returns a path as the record has it: relative to the folder that the run works in, where it lies in it.
+pub(super) fn within(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned()
+}
+
 /// What the record of a run says of the state of things when it began.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Began {
     /// What is to stay unchanged, by the path as the prompt names it.
     pub(super) unchanged: BTreeMap<String, Marks>,
+    /// The files that commands of checks name, as the record has them.
+    pub(super) scripts: Vec<String>,
     /// The hash of the state of all protected files.
     pub(super) protected: Option<String>,
     /// The expected files that were there and are text.
@@ -37,11 +44,12 @@ pub(super) struct Start {
 
 impl Start {
     /// Returns the event that says so, if there is anything to say.
-    pub(super) fn event(&self) -> Option<RunEvent> {
+    pub(super) fn event(&self, root: &Path) -> Option<RunEvent> {
         let (unchanged, before) = (self.baseline.marks(), self.baseline.texts());
         let protected = self.seals.digest();
+        let scripts = self.baseline.protected().map(|place| within(root, place)).collect();
         let any = !unchanged.is_empty() || !before.is_empty() || protected.is_some();
-        any.then_some(RunEvent::BaselineTaken { unchanged, protected, before })
+        any.then_some(RunEvent::BaselineTaken { unchanged, scripts, protected, before })
     }
 }
 
@@ -93,9 +101,14 @@ fn take(
     // A configuration from a file cannot hold such a glob; one that a program made can.
     let patterns = patterns.map_err(|e| Stop::new(Reason::CycleError, format!("protected files: {e}")))?;
     let baseline = Baseline::take(prompt, workspace)?;
+    let (root, recorded) = (workspace.root(), recalled.as_ref().filter(|began| began.protected.is_some()));
+    let baseline = match recorded {
+        Some(began) => baseline.with_scripts(|place| began.scripts.contains(&within(root, place))),
+        None => baseline,
+    };
     files.extend(baseline.protected().map(Path::to_owned));
-    let seals = Seals::take(workspace.root(), patterns, files);
-    let Some(Began { unchanged, protected, before }) = recalled else {
+    let seals = Seals::take(root, patterns, files);
+    let Some(Began { unchanged, protected, before, .. }) = recalled else {
         return Ok(Start { seals, baseline: Arc::new(baseline) });
     };
     if protected.is_some() && protected != seals.digest() {

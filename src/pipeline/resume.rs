@@ -214,9 +214,10 @@ impl Fold {
         let whole = !envelope.redacted;
         match &*envelope.event {
             RunEvent::ExecutionRecalled { .. } => return Err(ResumeError::Judged),
-            RunEvent::BaselineTaken { unchanged, protected, before } => {
+            RunEvent::BaselineTaken { unchanged, scripts, protected, before } => {
                 self.began = Some(Began {
                     unchanged: unchanged.clone(),
+                    scripts: scripts.clone(),
                     protected: protected.clone(),
                     before: before.clone(),
                 });

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Router;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
 use axum::routing::post;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -64,7 +66,7 @@ fn killed_at_any_moment_a_run_comes_to_the_same_result() {
     let url = serve();
     let whole = Instant::now();
     let folder = folder();
-    assert!(Attempt::Run.made(folder.path(), &url, None).is_some_and(|code| code == 0));
+    assert_eq!(Attempt::Run.made(folder.path(), &url, None), Some(0), "{}", log(folder.path()));
     check(folder.path(), "nobody");
     let whole = whole.elapsed();
     let (next, resumed) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -207,7 +209,7 @@ fn serve() -> String {
     format!("http://127.0.0.1:{port}/v1")
 }
 
-async fn answer(axum::Json(request): axum::Json<Value>) -> String {
+async fn answer(axum::Json(request): axum::Json<Value>) -> impl IntoResponse {
     tokio::time::sleep(Duration::from_millis(10)).await;
     let said = request["messages"].to_string();
     let (message, finish) = if request.get("tools").is_some() {
@@ -220,11 +222,12 @@ async fn answer(axum::Json(request): axum::Json<Value>) -> String {
     };
     let choice = json!({"index": 0, "delta": message, "finish_reason": finish});
     let usage = json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15});
-    format!(
+    let stream = format!(
         "data: {}\n\ndata: {}\n\ndata: [DONE]\n\n",
         json!({"choices": [choice]}),
         json!({"choices": [], "usage": usage})
-    )
+    );
+    ([(CONTENT_TYPE, "text/event-stream")], stream)
 }
 
 /// A mark for each name; once something was interrupted, what is missing is put right by what may be done twice.

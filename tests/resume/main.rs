@@ -20,6 +20,9 @@ use support::{finish, tepa, text};
 
 use scenario::Scenario;
 
+/// Those in which a check meets what it did itself when it is made once more, and in which the run turns a name into a link that leads elsewhere.
+const AFTER_ALL: [&str; 2] = ["checks/what-a-command-spoils-is-seen", "checks/unchanged-fails"];
+
 /// Those that in this process would be ended by a clock that stands still.
 const BY_THE_CLOCK: [&str; 1] = ["termination/the-run-has-a-wall-clock"];
 
@@ -30,9 +33,9 @@ fn a_run_that_is_cut_anywhere_comes_to_the_same_end_and_repeats_no_effect() {
     let mut folders: Vec<PathBuf> =
         areas.flat_map(|area| fs::read_dir(area).unwrap()).map(|scenario| scenario.unwrap().path()).collect();
     folders.sort();
-    folders.retain(|folder| !BY_THE_CLOCK.iter().any(|name| folder.ends_with(name)));
+    folders.retain(|folder| !BY_THE_CLOCK.iter().chain(&AFTER_ALL).any(|name| folder.ends_with(name)));
     let scenarios: Vec<Scenario> = folders.iter().filter_map(|folder| Scenario::load(folder)).collect();
-    assert!(scenarios.len() > 150, "only {} of {} scenarios run", scenarios.len(), folders.len());
+    assert!(scenarios.len() > 150, "only {} of {} scenarios have a record", scenarios.len(), folders.len());
     let (next, cuts, cut_off) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
     let failed = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
