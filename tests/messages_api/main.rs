@@ -107,9 +107,9 @@ fn the_example_runs_as_it_does_on_scripted_replies() {
 
 #[test]
 fn statement_13_a_turn_without_stages_leaves_every_request_as_it_was() {
-    // What no two runs have in common: moments, how long things took, and the marks of envelopes.
+    // What no two runs have in common: moments, how long things took, their ids, and the marks of envelopes.
     let times =
-        Regex::new(r#"\d+ ms\b|"durationMs": ?\d+|"max_tokens":\d+|\d{4}-\d\d-\d\dT[0-9:.]+Z|(untrusted_content_)[0-9a-f]{16}"#)
+        Regex::new(r#"\d+ ms\b|"durationMs": ?\d+|"max_tokens":\d+|\d{4}-\d\d-\d\dT[0-9:.]+Z|(untrusted_content_)[0-9a-f]{16}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"#)
             .unwrap();
     let sent = |config: Option<&str>| -> Vec<String> {
         let folder = example();
