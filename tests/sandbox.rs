@@ -11,6 +11,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tepa::journal;
 use tepa::sandbox::{Enforcement, LANDLOCK, Policy, Restriction, probe};
 
 use support::{TEPA, eventually, finish, gone, result_of, tepa, text, without_landlock};
@@ -51,9 +52,11 @@ fn shell(folder: &TempDir) -> Value {
 fn event(folder: &TempDir, kind: &str) -> Value {
     let runs = folder.path().join("work/.tepa/runs");
     let run = fs::read_dir(runs).unwrap().next().unwrap().unwrap().path();
-    let lines = fs::read_to_string(run.join("events.jsonl")).unwrap();
-    let mut events = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    events.find(|event| event["type"] == kind).unwrap_or_else(|| panic!("no {kind} in {lines}"))
+    let mut events = Vec::new();
+    let record = journal::open_record(&run).unwrap();
+    journal::read(&run, record, |envelope| events.push(serde_json::to_value(&*envelope.event).unwrap()))
+        .unwrap();
+    events.into_iter().find(|event| event["type"] == kind).unwrap_or_else(|| panic!("no {kind}"))
 }
 
 /// Returns what the kernel of this machine confines.
