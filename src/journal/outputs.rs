@@ -60,6 +60,8 @@ impl Outputs {
             let draft = format!(".{}", uuid::Uuid::now_v7());
             let mut file = folder.open_with(&draft, OpenOptions::new().write(true).create_new(true))?;
             file.write_all(text.as_bytes())?;
+            // A line that is on the disk must not name what is not.
+            file.sync_data()?;
             folder.rename(&draft, folder, &name)?;
         }
         self.written.insert(name);

@@ -19,7 +19,7 @@ use super::state::{Action, Bounds, RunState, Touch, Until};
 use super::{Pipeline, approval, artifacts, evaluator, executor, planner, step, turn};
 use crate::event::{self, Fanout, RunEvent};
 use crate::hook::{PostStep, PreStep};
-use crate::outcome::{Artifact, Estimate, Reason, RunResult, Settlement, Spending};
+use crate::outcome::{Artifact, Estimate, Evidence, Reason, RunResult, Settlement, Spending};
 use crate::plan::Plan;
 use crate::prompt::{Prompt, UNVERIFIABLE};
 use crate::text;
@@ -94,7 +94,7 @@ impl Pipeline {
     ) -> Result<Planned, Finished> {
         let bounds = Bounds { until: Until::Plan, ..self.bounds(1) };
         let run = self.begin(run_id, prompt, bounds, fanout);
-        run.perform(run.start(), cancel).await;
+        run.perform(std::future::ready(run.start()), cancel).await;
         if run.read(RunState::is_stopped) {
             return Err(run.close().await);
         }
@@ -159,6 +159,7 @@ impl Pipeline {
             began,
             known,
             cycle_begun,
+            evidence,
             spent,
             mut unfinished,
             answered,
@@ -178,14 +179,9 @@ impl Pipeline {
         let unlogged = unfinished.unlogged.take();
         let mut run = Run::new(self, run_id, state, fanout, guard).with_unfinished(unfinished);
         (run.given, run.spent, run.baseline_known) = (given.map(|given| given.plan), spent, baseline_known);
-        let started = run.take_up(unlogged, &known, cycle_begun);
-        // A signal is heard also while files are looked at.
-        let started = tokio::select! {
-            biased;
-            cause = cancel.stopped() => Err(Stop::new(cause.reason(), cause.message())),
-            started = started => started,
-        };
-        run.settle(started, cancel).await
+        let taken_up = Box::pin(run.take_up(unlogged, &known, cycle_begun, &evidence));
+        run.perform(taken_up, cancel).await;
+        run.close().await
     }
 
     fn bounds(&self, max_cycles: u32) -> Bounds {
@@ -217,6 +213,7 @@ impl Run<'_> {
         unlogged: Option<Unlogged>,
         known: &[turn::Known],
         cycle_begun: bool,
+        judged: &[Evidence],
     ) -> Result<(), Stop> {
         self.emit(&RunEvent::RunResumed {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -237,6 +234,9 @@ impl Run<'_> {
         // What it began with is compared before anything goes on; without a word of that, no step has run.
         if self.baseline_known {
             self.guard.ready().await?;
+        }
+        if self.read(RunState::has_passed) {
+            evaluator::still_holds(self, judged).await?;
         }
         turn::resume(self, known, cycle_begun).await
     }
@@ -299,16 +299,17 @@ impl Run<'_> {
     }
 
     async fn settle(&self, started: Result<(), Stop>, cancel: &Cancel) -> Finished {
-        self.perform(started, cancel).await;
+        self.perform(std::future::ready(started), cancel).await;
         self.close().await
     }
 
-    /// Performs what there is to do.
-    async fn perform(&self, started: Result<(), Stop>, cancel: &Cancel) {
-        if let Err(stop) = started {
-            self.stop(stop);
-        }
-        self.drive(cancel).await;
+    /// Performs what there is to do once the run has begun: until nothing is left, it is told to stop, or its time is up.
+    async fn perform(&self, begun: impl Future<Output = Result<(), Stop>>, cancel: &Cancel) {
+        let work = Box::pin(async {
+            begun.await?;
+            self.work().await
+        });
+        self.drive(work, cancel).await;
     }
 
     fn planned(&self) -> Result<Planned, Stop> {
@@ -319,9 +320,8 @@ impl Run<'_> {
         Ok(Planned { plan, estimate, spent })
     }
 
-    /// Performs actions until nothing is left to do, the run is told to stop, or its time is up.
-    async fn drive(&self, cancel: &Cancel) {
-        let work = AssertUnwindSafe(self.work()).catch_unwind();
+    async fn drive(&self, work: impl Future<Output = Result<(), Stop>>, cancel: &Cancel) {
+        let work = AssertUnwindSafe(work).catch_unwind();
         let limit = self.pipeline.config.limits.max_duration;
         let stop = tokio::select! {
             biased;

@@ -13,7 +13,9 @@ use super::{criteria, judge, shown, turn};
 use crate::event::RunEvent;
 use crate::evidence::{self, Baseline, Bundle, Site};
 use crate::hook::{EvaluatorInput, PostEvaluator, PreEvaluator, Replaced};
-use crate::outcome::{CheckResult, Entries, Evaluation, LogLevel, Overruling, PROTECTED, Reason, Verdict};
+use crate::outcome::{
+    CheckResult, Entries, Evaluation, Evidence, LogLevel, Overruling, PROTECTED, Reason, Verdict,
+};
 use crate::prompt::Prompt;
 
 pub(super) async fn evaluate(run: &Run<'_>) -> Result<(), Stop> {
@@ -93,6 +95,34 @@ async fn look_again(
     Ok(overrule(evaluation, &found))
 }
 
+/// Looks whether what a run was judged by before it was resumed is still there.
+///
+/// # Errors
+/// It is not: the verdict that its record has was given to something else.
+pub(super) async fn still_holds(run: &Run<'_>, judged: &[Evidence]) -> Result<(), Stop> {
+    let prompt = run.read(|state| state.prompt().clone());
+    let baseline = Arc::clone(&run.guard.ready().await?.baseline);
+    let checked = evidence::check(&prompt, Arc::clone(&baseline), &site(run)).await;
+    let checked = checked.map_err(|_| panicked())?;
+    if let Some(unable) = checked.unable {
+        return Err(unable.into());
+    }
+    let known = run.read(|state| state.checks().to_vec());
+    let found = checked.results.into_iter().chain(tampered(run).await?);
+    let failed: Vec<String> = found
+        .filter(|check| !check.passed && !known.contains(check))
+        .map(|check| complaint(&check))
+        .collect();
+    let now: Vec<Evidence> = gather(run, &prompt, &baseline).await?.iter().map(Bundle::recorded).collect();
+    if failed.is_empty() && (judged.is_empty() || now == judged) {
+        return Ok(());
+    }
+    let what = if failed.is_empty() { "files were changed since".to_owned() } else { failed.join("; ") };
+    let message =
+        format!("the run had passed when it broke off, and what was judged is not there any more: {what}");
+    Err(Stop::new(Reason::CheckError, message))
+}
+
 fn site(run: &Run<'_>) -> Site {
     Site {
         workspace: Arc::clone(&run.pipeline.workspace),
@@ -124,7 +154,7 @@ async fn gather(run: &Run<'_>, prompt: &Arc<Prompt>, baseline: &Arc<Baseline>) -
     let (checks, words) = run.read(|state| {
         // Only what has no file has nothing else to be quoted.
         let quotable = prompt.expected().iter().any(|expected| expected.path.is_none());
-        let outputs = if quotable { state.results() } else { Vec::new() };
+        let outputs = if quotable { state.last_results() } else { Vec::new() };
         let words: Vec<String> = outputs.iter().flat_map(|result| shown::words(&result.output)).collect();
         (state.checks_of_cycle().to_vec(), words)
     });

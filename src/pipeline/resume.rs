@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::protect::Began;
 use super::turn::Known;
-use crate::event::{Envelope, Given, Purpose, Role, RunEvent, Subject};
+use crate::event::{Decision, Envelope, Given, Purpose, Role, RunEvent, Subject};
 use crate::outcome::{CheckResult, Effect, Evidence, Reason, StepResult};
 use crate::plan::Step;
 use crate::prompt::Prompt;
@@ -47,6 +47,8 @@ pub struct Interrupted {
     pub(super) known: Vec<Known>,
     /// Whether the stages that begin the cycle are done.
     pub(super) cycle_begun: bool,
+    /// What the judge was last shown of the expected outputs.
+    pub(super) evidence: Vec<Evidence>,
     /// Wall clock that was used up.
     pub(super) spent: Duration,
     pub(super) unfinished: Unfinished,
@@ -68,6 +70,14 @@ pub enum ResumeError {
     /// It came to an end that stands: there is a verdict, or somebody decided that it does not go on.
     #[error("it has ended")]
     Ended(Reason),
+    /// Somebody changed it.
+    #[error("its record has gaps, or lines of another run: somebody changed it")]
+    Changed,
+    /// What it would go on with is not all there.
+    #[error(
+        "secrets were taken out of what its record says of the cycle that broke off, and it would go on without them"
+    )]
+    Blurred,
     /// It judged the work of another run.
     #[error("it judged another run once more and did nothing that could go on")]
     Judged,
@@ -154,8 +164,15 @@ impl Interrupted {
         else {
             return Err(ResumeError::NoTask);
         };
-        if prompt.sha256() != *prompt_sha256 {
+        if prompt.sha256() != *prompt_sha256 || events[0].redacted {
             return Err(ResumeError::AnotherTask);
+        }
+        // A run that plans has tools.
+        if tools.is_empty() {
+            return Err(ResumeError::Judged);
+        }
+        if events.iter().zip(1..).any(|(envelope, seq)| envelope.seq != seq || envelope.run_id != run_id) {
+            return Err(ResumeError::Changed);
         }
         let mut fold = Fold::default();
         for envelope in &events {
@@ -164,8 +181,11 @@ impl Interrupted {
         if let Some(reason) = fold.ended {
             return Err(ResumeError::Ended(reason));
         }
+        if fold.blurred {
+            return Err(ResumeError::Blurred);
+        }
         let spent = fold.spent();
-        let Fold { unfinished, began, answered, known, cycle_begun, .. } = fold.finish();
+        let Fold { unfinished, began, answered, known, cycle_begun, evidence, .. } = fold.finish();
         Ok(Self {
             run_id: run_id.to_owned(),
             whole,
@@ -179,6 +199,7 @@ impl Interrupted {
             began,
             known,
             cycle_begun,
+            evidence,
             spent,
             unfinished,
             answered,
@@ -187,14 +208,42 @@ impl Interrupted {
     }
 }
 
+/// Returns why a run ends with this, if it does.
+fn ending(event: &RunEvent) -> Option<Reason> {
+    match event {
+        RunEvent::RunStopped { reason, .. } => Some(*reason),
+        RunEvent::ApprovalDecided { decision: Decision::Stopped, .. } => Some(Reason::Declined),
+        RunEvent::RunCompleted { result } => Some(result.reason),
+        _ => None,
+    }
+}
+
+/// Returns whether a run that goes on needs all that this says.
+fn is_gone_on_with(event: &RunEvent) -> bool {
+    matches!(
+        event,
+        RunEvent::PlanCompleted { .. }
+            | RunEvent::ExecutionStarted { .. }
+            | RunEvent::BaselineTaken { .. }
+            | RunEvent::StepStarted { .. }
+            | RunEvent::StepCompleted { .. }
+            | RunEvent::ToolCompleted { .. }
+            | RunEvent::ScratchpadWritten { .. }
+    )
+}
+
 /// What is known after some of the events.
 #[derive(Default)]
 struct Fold {
     unfinished: Unfinished,
     began: Option<Began>,
     grounds: Grounds,
+    /// What the last verdict was given to.
+    evidence: Vec<Evidence>,
     /// How the run ended for good.
     ended: Option<Reason>,
+    /// Whether secrets were taken out of what it would go on with.
+    blurred: bool,
     /// Every call to a model of what is under way, and whether its answer can be used.
     asked: Vec<(Purpose, bool)>,
     answered: Vec<Purpose>,
@@ -212,6 +261,7 @@ impl Fold {
         self.since.get_or_insert(envelope.ts);
         self.until = Some(envelope.ts);
         let whole = !envelope.redacted;
+        self.weigh(envelope);
         match &*envelope.event {
             RunEvent::ExecutionRecalled { .. } => return Err(ResumeError::Judged),
             RunEvent::BaselineTaken { unchanged, scripts, protected, before } => {
@@ -228,8 +278,13 @@ impl Fold {
                 let (context, stash) = (Assembled::clone(context), stash.clone());
                 self.known.push(Known { cycle: *cycle, context, stash, met: *met });
             }
+            RunEvent::EvidenceGathered { evidence, .. } => {
+                self.grounds.evidence.clone_from(evidence);
+                self.evidence.clone_from(evidence);
+            }
             RunEvent::CycleStarted { .. } => {
                 self.cycle_begun = false;
+                self.evidence.clear();
                 self.close(|_| true);
                 self.unfinished = Unfinished::default();
                 self.open.clear();
@@ -283,7 +338,6 @@ impl Fold {
                 }
             }
             RunEvent::CheckCompleted { result, .. } => self.grounds.checks.push(result.clone()),
-            RunEvent::EvidenceGathered { evidence, .. } => self.grounds.evidence.clone_from(evidence),
             RunEvent::EvaluationCompleted { evaluation, duration_ms, .. } => {
                 self.close(|purpose| purpose.role == Role::Evaluator);
                 self.grounds = Grounds::default();
@@ -294,21 +348,23 @@ impl Fold {
                 });
             }
             RunEvent::LogRecorded { entry } if entry.duration_ms.is_some() => self.unfinished.unlogged = None,
-            RunEvent::RunCompleted { result } => {
-                self.ended = (!result.reason.goes_on()).then_some(result.reason);
-            }
             RunEvent::RunResumed { spent_ms, .. } => {
-                self.ended = None;
                 self.grounds = Grounds::default();
                 self.asked.retain(|(_, usable)| *usable);
                 self.spent_before = Duration::from_millis(*spent_ms);
                 self.since = Some(envelope.ts);
-                // What changed something and has no end has one now, which is the next event of its step.
-                self.open.retain(|_, (effect, _)| *effect == Effect::Writes);
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Takes in what says that nothing goes on.
+    fn weigh(&mut self, envelope: &Envelope<'_>) {
+        let decided = ending(&envelope.event).filter(|reason| !reason.goes_on());
+        // Whatever went wrong after that, nobody wanted it to go on.
+        self.ended = self.ended.or(decided);
+        self.blurred |= envelope.redacted && is_gone_on_with(&envelope.event);
     }
 
     /// Takes what came of a call to a model.

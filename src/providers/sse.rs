@@ -16,7 +16,7 @@ pub struct Event {
     pub data: String,
 }
 
-/// An event is larger than [`MAX_EVENT`].
+/// An event is larger than that may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLarge;
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Phase, RunState, Touch, Until};
 use crate::event::Role;
-use crate::outcome::{Caution, CheckResult, Evaluation, LogEntry, StepResult, UsageReport};
+use crate::outcome::{Caution, CheckResult, Evaluation, LogEntry, StepResult, UsageReport, Verdict};
 use crate::plan::{Plan, Step};
 use crate::prompt::Prompt;
 use crate::tool::Scratchpad;
@@ -32,6 +32,12 @@ impl RunState {
     /// Returns whether something is done around the cycles.
     pub fn is_turn(&self) -> bool {
         self.bounds.turn
+    }
+
+    /// Returns whether the last verdict is a pass that nothing came after.
+    pub fn has_passed(&self) -> bool {
+        let ended = matches!(self.phase, Phase::Evaluated | Phase::BetweenCycles);
+        ended && self.evaluation.as_ref().is_some_and(|last| last.verdict == Verdict::Pass)
     }
 
     /// Returns whether a cycle has begun and has no plan yet.
@@ -124,6 +130,12 @@ impl RunState {
         } else {
             self.finished.clone()
         }
+    }
+
+    /// Returns the results of this cycle's steps, also when the cycle has ended and no other has begun.
+    pub fn last_results(&self) -> Vec<StepResult> {
+        let results = self.results();
+        if results.is_empty() { self.previous.clone().unwrap_or_default() } else { results }
     }
 
     /// Returns the results of the cycle before.
