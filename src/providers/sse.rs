@@ -1,6 +1,6 @@
 //! Owns the decoding of a stream of server-sent events: bytes in, whole events out, the same ones however the bytes are cut.
 //!
-//! It refuses an event that is larger than [`MAX_EVENT`]; an event that the stream does not finish is no event.
+//! It refuses an event that is too large; an event that the stream does not finish is no event.
 
 use std::collections::VecDeque;
 

@@ -21,7 +21,12 @@ use support::{finish, tepa, text};
 use scenario::Scenario;
 
 /// Those in which a check meets what it did itself when it is made once more, and in which the run turns a name into a link that leads elsewhere.
-const AFTER_ALL: [&str; 2] = ["checks/what-a-command-spoils-is-seen", "checks/unchanged-fails"];
+/// And the one that is refused before it has a record.
+const AFTER_ALL: [&str; 3] = [
+    "checks/what-a-command-spoils-is-seen",
+    "checks/unchanged-fails",
+    "permissions/rules-that-leave-no-tool",
+];
 
 /// Those that in this process would be ended by a clock that stands still.
 const BY_THE_CLOCK: [&str; 1] = ["termination/the-run-has-a-wall-clock"];
